@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.codec import Through
+from evosyn.deferred import Lines
 from evosyn.errors import FormatError
 from evosyn.nesting import DEEPEST, is_deep
 
@@ -369,11 +370,10 @@ class Evaluation:
         metrics: further figures (criterion1, testing_balanced_accuracy, ...).
         per_seed: score on each seed problem, same order for every candidate of a run.
         signature: equal for candidates that behave the same on all seeds.
-        feedback: lines of evidence for the proposer and the reader.
+        feedback: lines of evidence for the proposer and the reader; they and the notes may be made when read.
         notes: what it did on each seed problem, in the evaluator's own short form; empty where that keeps none.
-        seconds: what the evaluation cost.
         epoch: the standard that it was measured by (`ports.ChangingEvaluator`); scores compare within one.
-        calls, cost, tokens: model replies that it took, dollars, tokens in and out.
+        seconds, calls, cost, tokens: what it took: time, model replies, dollars, tokens in and out.
     """
 
     score: float | None
@@ -382,8 +382,8 @@ class Evaluation:
     metrics: Mapping[str, float] = field(default_factory=dict)
     per_seed: tuple[float, ...] = ()
     signature: str = ""
-    feedback: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    feedback: Lines = ()
+    notes: Lines = ()
     seconds: float = field(default=0.0, compare=False)
     epoch: str = ""
     calls: int = 0

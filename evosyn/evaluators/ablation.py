@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evosyn.errors import UsageError
-from evosyn.evaluators.behaviour import Behaviour
-from evosyn.evaluators.consistency import oracle_per_draw, stacked_scores
-from evosyn.evaluators.criteria import judge, looked_at
+from evosyn.evaluators.behaviour import behaviour_of
+from evosyn.evaluators.consistency import oracle_per_draw
+from evosyn.evaluators.criteria import looked_at
 from evosyn.evaluators.draws import ConsistencyConfig, Draws, make_draws
 from evosyn.evaluators.intervals import Interval, bootstrap
 from evosyn.ports import StrategyRunner
@@ -71,8 +71,7 @@ def ablate_k(
 
 
 def _row(name: str, text: str, draws: Draws, rankings: Sequence[Ranking], config: ConsistencyConfig) -> KRow:
-    outcomes = tuple(judge(block, *stacked_scores(block, rankings), config) for block in draws.blocks)
-    behaviour = Behaviour(text, draws, outcomes)
+    behaviour = behaviour_of(text, draws, rankings, config)
     per_problem = draws.by_problem(behaviour.per_draw(lambda _, outcome: outcome.score_B))
     executions = [2 * len(looked_at(len(evidence.passed_MN), config.k)) for evidence in draws.evidences]
     return KRow(

@@ -13,9 +13,11 @@ from typing import Protocol
 import numpy as np
 
 from evosyn import registry
-from evosyn.evaluators.criteria import Outcome
-from evosyn.evaluators.draws import Block, Draws, Floats
+from evosyn.evaluators.criteria import Outcome, judge
+from evosyn.evaluators.draws import Block, ConsistencyConfig, Draws, Floats
 from evosyn.ports import Axis, AxisTools
+from evosyn.rankings import Rankings
+from evosyn.records import Ranking
 
 DEFAULT_AXES = ("strictness", "pass-count-correlation", "program-size")
 
@@ -45,6 +47,16 @@ class Behaviour:
     def mean(self, measure: Callable[[Block, Outcome], Floats], default: float = 0.0) -> float:
         """Mean over problems of the means over draws; NaN draws are left out, `default` where nothing is left."""
         return self.draws.mean(self.draws.by_problem(self.per_draw(measure)), default)
+
+
+def behaviour_of(text: str, draws: Draws, rankings: Sequence[Ranking], config: ConsistencyConfig) -> Behaviour:
+    """What the rankings of all draws come to.
+
+    Args:
+        rankings: one for each of `draws.evidences`.
+    """
+    found = Rankings.of(rankings)
+    return Behaviour(text, draws, tuple(judge(block, *found.at(block.at_B), config) for block in draws.blocks))
 
 
 class BehaviourAxis(Protocol):

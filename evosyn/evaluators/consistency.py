@@ -9,26 +9,35 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis, axes_named
-from evosyn.evaluators.criteria import judge, oracle, reachable
+from evosyn.deferred import Deferred
+from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis, axes_named, behaviour_of
+from evosyn.evaluators.criteria import oracle, reachable
 from evosyn.evaluators.draws import Block, ConsistencyConfig, Draws, Floats, make_draws
-from evosyn.evaluators.feedback import feedback
 from evosyn.evaluators.notes import FirstDraws
+from evosyn.evaluators.telling import Standard, Untold
 from evosyn.evaluators.views import UNRECORDED, WITHOUT
 from evosyn.ports import Axis, StrategyRunner
-from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
-from evosyn.strategies.evidence import shown_as, unknown
+from evosyn.rankings import Rankings
+from evosyn.records import Candidate, Evaluation, Evidence, Invalid, PassMatrix, Ranking
+from evosyn.strategies.evidence import evidence_of, shown_as, unknown
 from evosyn.strategies.lacking import Lacking, lacking
 
 AS_RECORDED = "as_recorded"
 """The metric that is the score without views; there where a search has some."""
 CACHED = 5_000
 """Evaluations kept by program content."""
+CACHED_BYTES = 64 << 20
+"""Of places from which they would tell more, which on large draws holds fewer."""
+
+
+class _Known(NamedTuple):
+    evaluation: Evaluation
+    nbytes: int
 
 
 class SeedConsistency:
@@ -38,6 +47,7 @@ class SeedConsistency:
         runner: runs the programs.
         matrices: of problems with human verdicts; others are left out and counted in `draws.skipped`.
         axes: what the descriptor consists of.
+        evidence_of: of one matrix, as for `make_draws`.
 
     Attributes:
         oracle_E: the best possible score of each draw.
@@ -52,19 +62,22 @@ class SeedConsistency:
         matrices: Sequence[PassMatrix],
         config: ConsistencyConfig | None = None,
         axes: Sequence[BehaviourAxis] | None = None,
+        evidence_of: Callable[[PassMatrix], Evidence] = evidence_of,
     ) -> None:
         self.config = config or ConsistencyConfig()
-        self.draws = make_draws(matrices, self.config)
+        self.draws = make_draws(matrices, self.config, evidence_of)
         self._runner = runner
         self._axes = tuple(axes) if axes is not None else axes_named()
         self.oracle_E = oracle_per_draw(self.draws, self.config)
-        self._first = FirstDraws(self.draws)
+        plain_E = np.isin(np.array(self.draws.views_P)[self.draws.problem_E], list(WITHOUT))
+        first_draws = FirstDraws(self.draws)
+        self._standard = Standard(self.draws, self.config, self.oracle_E, plain_E, first_draws, self._warnings)
         first = {int(problem): one for problem, one in zip(self.draws.problem_E, self.draws.evidences, strict=True)}
         shown = [evidence for problem, evidence in first.items() if self.draws.own_P[problem]]
         self._problems, self._unknown = len(shown), Counter(name for one in shown for name in unknown(one))
-        self._cache: OrderedDict[str, Evaluation] = OrderedDict()
-        self._plain_E = np.isin(np.array(self.draws.views_P)[self.draws.problem_E], list(WITHOUT))
-        self._recorded = [one for one, plain in zip(self.draws.evidences, self._plain_E, strict=True) if not plain]
+        self._recorded = [one for one, plain in zip(self.draws.evidences, plain_E, strict=True) if not plain]
+        self._cache: OrderedDict[str, _Known] = OrderedDict()
+        self._cached_bytes = 0
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -111,20 +124,19 @@ class SeedConsistency:
         for candidate in candidates:
             if candidate.text in self._cache:
                 self._cache.move_to_end(candidate.text)
-                found[candidate.text] = self._cache[candidate.text]
+                found[candidate.text] = self._cache[candidate.text].evaluation
         texts = list(dict.fromkeys(candidate.text for candidate in candidates if candidate.text not in found))
         started = time.perf_counter()
         results = self._runner.rank(texts, self.draws.evidences) if texts else []
         spared = self._spared({text: one for text, one in zip(texts, results, strict=True) if isinstance(one, Invalid)})
         seconds = (time.perf_counter() - started) / max(len(texts), 1)
         for text, result in zip(texts, results, strict=True):
-            found[text] = self._cache[text] = (
-                self._evaluation(text, spared[text], seconds, lacks=result)
-                if isinstance(result, Invalid) and text in spared
-                else self._evaluation(text, result, seconds)
-            )
-        while len(self._cache) > CACHED:
-            self._cache.popitem(last=False)
+            spare = spared.get(text)
+            known = self._known(text, result if spare is None else spare, seconds, None if spare is None else result)
+            found[text], self._cache[text] = known.evaluation, known
+            self._cached_bytes += known.nbytes
+        while len(self._cache) > CACHED or self._cached_bytes > CACHED_BYTES:
+            self._cached_bytes -= self._cache.popitem(last=False)[1].nbytes
         return [found[candidate.text] for candidate in candidates]
 
     def behaviours(self, texts: Sequence[str]) -> list[Behaviour | Invalid]:
@@ -141,63 +153,67 @@ class SeedConsistency:
 
     def behaviour(self, text: str, rankings: Sequence[Ranking]) -> Behaviour:
         """What rankings of `self.draws.evidences` come to."""
-        outcomes = tuple(judge(block, *stacked_scores(block, rankings), self.config) for block in self.draws.blocks)
-        return Behaviour(text, self.draws, outcomes)
+        return behaviour_of(text, self.draws, rankings, self.config)
 
     def _recorded_alone(self, per_seed: Floats) -> dict[str, float]:
         """The score on the problems as they were recorded, where there are views of them."""
         own_P = self.draws.own_P
         return {} if own_P.all() else {AS_RECORDED: float(per_seed[own_P].mean())}
 
-    def _warnings(self, text: str, lacks: Invalid | None) -> list[str]:
-        fails = f"warning: it fails {UNRECORDED}, and is worth nothing there"
-        found = [] if lacks is None else [f"{fails}: {' '.join(lacks.reason.split())}"]
-        return found + [
+    def _warnings(self, text: str) -> list[str]:
+        return [
             f"warning: it reads evidence.{name}, which is unknown ({shown_as(name)}) for {count} of "
             f"{self._problems} problems"
             for name, count in lacking(text, self._unknown).items()
         ]
 
-    def _spared(self, failed: Mapping[str, Invalid]) -> dict[str, tuple[Ranking, ...]]:
+    def _spared(self, failed: Mapping[str, Invalid]) -> dict[str, Rankings]:
         """Rankings of programs that fail only where texts and values were taken away: all is tied there."""
-        if not failed or len(self._recorded) in (0, len(self._plain_E)):
+        plain_E = self._standard.plain_E
+        if not failed or len(self._recorded) in (0, len(plain_E)):
             return {}
         found = {}
         for text, result in zip(failed, self._runner.rank(list(failed), self._recorded), strict=True):
             if not isinstance(result, Invalid):
                 left = iter(result)
-                found[text] = tuple(
-                    Ranking(*map(np.zeros, evidence.passed_MN.shape)) if plain else next(left)
-                    for evidence, plain in zip(self.draws.evidences, self._plain_E, strict=True)
+                found[text] = Rankings.of(
+                    [
+                        Ranking(*map(np.zeros, evidence.passed_MN.shape)) if plain else next(left)
+                        for evidence, plain in zip(self.draws.evidences, plain_E, strict=True)
+                    ]
                 )
         return found
 
-    def _evaluation(
-        self, text: str, result: Sequence[Ranking] | Invalid, seconds: float, lacks: Invalid | None = None
-    ) -> Evaluation:
+    def _known(
+        self, text: str, result: Rankings | Invalid, seconds: float, lacks: Rankings | Invalid | None = None
+    ) -> _Known:
         """
         Args:
             lacks: why it fails without texts and values, where it counts as nothing then.
         """
         if isinstance(result, Invalid):
             reason, unknown = result.reason, result.unknown
-            return Evaluation(score=None, invalid=reason, unknown=unknown, feedback=(reason,), seconds=seconds)
+            return _Known(Evaluation(None, reason, unknown=unknown, feedback=(reason,), seconds=seconds), 0)
         started = time.perf_counter()
         behaviour = self.behaviour(text, result)
         score_E = behaviour.per_draw(lambda _, outcome: outcome.score_B)
-        if lacks is not None:
-            score_E = np.where(self._plain_E, 0.0, score_E)
+        fails = ""
+        if isinstance(lacks, Invalid):
+            score_E = np.where(self._standard.plain_E, 0.0, score_E)
+            fails = f"warning: it fails {UNRECORDED}, and is worth nothing there: {' '.join(lacks.reason.split())}"
         per_seed = self.draws.by_problem(score_E)
-        return Evaluation(
+        untold = Untold(behaviour, self._standard, fails)
+        evaluation = Evaluation(
             score=self.draws.mean(per_seed),
             descriptor=tuple(float(axis.measure(behaviour)) for axis in self._axes),
             metrics={**metrics(behaviour)._asdict(), **self._recorded_alone(per_seed)},
             per_seed=tuple(per_seed.tolist()),
             signature=signature(behaviour),
-            feedback=(*self._warnings(text, lacks), *feedback(behaviour, score_E, self.oracle_E)),
-            notes=self._first.notes(behaviour),
+            feedback=Deferred(untold.feedback),
+            notes=Deferred(untold.notes),
             seconds=seconds + time.perf_counter() - started,
         )
+        return _Known(evaluation, untold.nbytes)
 
 
 class Metrics(NamedTuple):
@@ -249,12 +265,3 @@ def oracle_per_draw(draws: Draws, config: ConsistencyConfig) -> Floats:
     for block in draws.blocks:
         values[block.at_B] = oracle(block, config)
     return values
-
-
-def stacked_scores(block: Block, rankings: Sequence[Ranking]) -> tuple[Floats, Floats]:
-    """Solution scores (B, M) and testing scores (B, N) of the draws of a block, from the rankings of all draws."""
-    of_block = [rankings[index] for index in block.at_B]
-    return (
-        np.concatenate([ranking.solution_scores_M for ranking in of_block]).reshape(len(of_block), -1),
-        np.concatenate([ranking.testing_scores_N for ranking in of_block]).reshape(len(of_block), -1),
-    )

@@ -111,19 +111,21 @@ class _Agreeing(NamedTuple):
 
 
 def _all_agree(block: Block, ranks_BM: Ranks, k: int) -> _Agreeing:
-    ordered = np.sort(ranks_BM, axis=1)
+    places = looked_at(ranks_BM.shape[1], k)
+    groups_BP = np.sort(ranks_BM, axis=1)[:, places]
+    members_BPM = ranks_BM[:, None, :] == groups_BP[:, :, None]
+    right_BPM = members_BPM[:, :1] & block.human_BM[:, None, :]
+    agreeing_BPN = np.concatenate([members_BPM, right_BPM], axis=1).astype(np.float64) @ block.agrees_BMN
+    sizes_BP = members_BPM.sum(axis=2)
     rest = np.ones(block.agrees_BMN.shape[::2])
     first = first_right = rest
-    before, used = np.full(len(ordered), -1), np.zeros(len(ordered), dtype=np.int64)
-    for place in looked_at(ordered.shape[1], k):
-        group = ordered[:, place]
-        used = np.where(group == before, used + 1, 0)
-        members = (ranks_BM == group[:, None]).astype(np.float64)[:, None, :]
-        left = members.sum(axis=2) - used[:, None]
-        share = np.maximum(np.matmul(members, block.agrees_BMN)[:, 0, :] - used[:, None], 0) / left
-        if place == 0:
-            first, first_right = share, np.matmul(members, block.right_agrees_BMN)[:, 0, :] / left
+    used = np.zeros(len(rest), dtype=np.int64)
+    for at in range(len(places)):
+        used = np.where(groups_BP[:, at] == groups_BP[:, at - 1], used + 1, 0) if at else used
+        left = (sizes_BP[:, at] - used)[:, None]
+        share = np.maximum(agreeing_BPN[:, at] - used[:, None], 0) / left
+        if at == 0:
+            first, first_right = share, agreeing_BPN[:, -1] / left
         else:
             rest = rest * share
-        before = group
     return _Agreeing(first * rest, first_right * rest)

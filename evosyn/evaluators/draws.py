@@ -7,7 +7,7 @@ the variance of a score at no execution cost. DESIGN.md section 5, "Resampling".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -20,6 +20,7 @@ from evosyn.configs.section import Section
 from evosyn.errors import UsageError
 from evosyn.evaluators.heldout import original_of, shown_tasks, task_of, view_of
 from evosyn.randomness import SeedTree
+from evosyn.rankings import by_shape
 from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
 from evosyn.strategies.evidence import evidence_of, select
 from evosyn.strategies.ranking import centred_places, dense_ranks
@@ -159,9 +160,14 @@ class Draws:
     skipped: Mapping[str, int]
 
     @cached_property
+    def _counts_P(self) -> NDArray[np.int64]:
+        """Draws of each problem."""
+        return np.bincount(self.problem_E)
+
+    @cached_property
     def _even(self) -> bool:
         """Whether every problem has as many draws as every other."""
-        return len(set(np.bincount(self.problem_E).tolist())) == 1
+        return len(set(self._counts_P.tolist())) == 1
 
     def by_problem(self, values_E: Floats) -> Floats:
         """Means over the draws of each problem, shape (P,); NaN draws are left out, NaN where nothing is left."""
@@ -169,11 +175,13 @@ class Draws:
         if len(values_E) == size:
             return values_E
         defined = ~np.isnan(values_E)
-        if self._even and defined.all():
+        if not defined.all():
+            counts = np.bincount(self.problem_E[defined], minlength=size)
+            sums = np.bincount(self.problem_E[defined], weights=values_E[defined], minlength=size)
+            return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        if self._even:
             return np.asarray(values_E.reshape(size, -1).mean(axis=1))
-        counts = np.bincount(self.problem_E[defined], minlength=size)
-        sums = np.bincount(self.problem_E[defined], weights=values_E[defined], minlength=size)
-        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        return np.asarray(np.bincount(self.problem_E, weights=values_E) / self._counts_P)
 
     @cached_property
     def own_P(self) -> Bools:
@@ -222,11 +230,18 @@ def with_error(draws: object, error: float, asked: float | None) -> str:
     return f"{draws}, standard error from drawing {error:.4f}{above}"
 
 
-def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Draws:
+def make_draws(
+    matrices: Sequence[PassMatrix],
+    config: ConsistencyConfig,
+    evidence_of: Callable[[PassMatrix], Evidence] = evidence_of,
+) -> Draws:
     """Draw sub-matrices of every usable problem.
 
     A solution whose human verdict is unknown is left out of its pool. The draws of a problem depend on the seed and its
     name only; a pool of exactly M x N gives one draw in its own order.
+
+    Args:
+        evidence_of: of one matrix; with a memory where the same matrices are drawn from again (`EvidencesOnce`).
 
     Raises:
         UsageError: no problem is left; the message counts why.
@@ -326,17 +341,14 @@ def _sample(rng: np.random.Generator, items: NDArray[np.int64], size: int) -> ND
 def _blocks(
     evidences: Sequence[Evidence], humans: Sequence[Bools], keys: Sequence[tuple[Floats, Floats]]
 ) -> tuple[Block, ...]:
-    by_shape: dict[tuple[int, ...], list[int]] = {}
-    for index, evidence in enumerate(evidences):
-        by_shape.setdefault(evidence.passed_MN.shape, []).append(index)
     return tuple(
         Block(
-            at_B=np.array(members),
+            at_B=members,
             passed_BMN=np.stack([evidences[index].passed_MN for index in members]),
             known_BMN=np.stack([evidences[index].known_MN for index in members]),
             human_BM=np.stack([humans[index] for index in members]),
             keys_BM=np.stack([keys[index][0] for index in members]),
             keys_BN=np.stack([keys[index][1] for index in members]),
         )
-        for members in by_shape.values()
+        for members in by_shape(evidence.passed_MN.shape for evidence in evidences).values()
     )

@@ -21,13 +21,14 @@ OFTEN = 0.25
 
 
 def feedback(behaviour: Behaviour, score_E: Floats, oracle_E: Floats) -> tuple[str, ...]:
-    """Lines of evidence: warnings first, then the seeds where most was to be gained, the worst one drawn.
+    """Lines of evidence: warnings first, then the seeds where most was to be gained, the worst one drawn; of those that
+    models may be told of (`Draws.shown_P`).
 
     Args:
         score_E, oracle_E: this strategy's and the best possible score of each draw.
     """
     draws = behaviour.draws
-    lost = draws.by_problem(oracle_E - score_E)
+    lost = np.where(draws.shown_P, draws.by_problem(oracle_E - score_E), 0.0)
     lines = list(_warnings(behaviour))
     for rank, problem in enumerate(np.argsort(-lost, kind="stable")[:SEEDS_SHOWN]):
         if lost[problem] <= 1e-9:

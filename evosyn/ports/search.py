@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from evosyn.chat import Parsed
-from evosyn.records import Candidate, Elite, Evaluation, Evidence, Invalid, Json, Ranking
+from evosyn.rankings import Rankings
+from evosyn.records import Candidate, Elite, Evaluation, Evidence, Invalid, Json
 from evosyn.rundir import RunDir
 
 Merit: TypeAlias = tuple[float, ...]
@@ -20,8 +21,9 @@ Merit: TypeAlias = tuple[float, ...]
 class StrategyRunner(Protocol):
     """Runs strategy programs over evidences, in the sandbox."""
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
-        """For each program its rankings, one per evidence, or why it has none. One program never harms another."""
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
+        """For each program its rankings, one per evidence, or why it has none. One program never harms another, and
+        what comes back was checked: as many scores as there are solutions and testings, all finite."""
         ...
 
 

@@ -75,6 +75,19 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
     )
 
 
+class EvidencesOnce:
+    """`evidence_of` with a memory, for who needs the evidence of the same matrices again: likenesses and groups
+    that were not recorded take a while. It holds the matrices that it knows."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[PassMatrix, Evidence]] = {}
+
+    def __call__(self, matrix: PassMatrix) -> Evidence:
+        if id(matrix) not in self._known:
+            self._known[id(matrix)] = matrix, evidence_of(matrix)
+        return self._known[id(matrix)][1]
+
+
 def _any(parts: Sequence[Any] | None) -> Any:
     """The same; None where it holds nothing."""
     return None if parts is None or all(one is None for one in parts) else parts

@@ -6,6 +6,8 @@ scores closer than a tolerance are equal. DESIGN.md section 5, "Ties".
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,15 +24,18 @@ def dense_ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
             the larger are equal.
     """
     scores = np.asarray(scores, dtype=np.float64)
-    order = np.argsort(-scores, axis=-1, kind="stable")
-    ordered = np.take_along_axis(scores, order, -1)
-    upper, lower = ordered[..., :-1], ordered[..., 1:]
+    size = scores.shape[-1]
+    rows = scores.reshape(math.prod(scores.shape[:-1]), size)
+    order = np.argsort(-rows, axis=-1)  # in any order among equals, which share a place
+    order += np.arange(len(rows))[:, None] * size
+    ordered = rows.ravel()[order]
+    upper, lower = ordered[:, :-1], ordered[:, 1:]
     apart = upper - lower > ABSOLUTE + RELATIVE * np.maximum(np.abs(upper), np.abs(lower))
-    places = np.zeros(scores.shape, dtype=np.int64)
-    np.cumsum(apart, axis=-1, out=places[..., 1:])
-    ranks = np.empty_like(places)
-    np.put_along_axis(ranks, order, places, -1)
-    return ranks
+    places = np.zeros(rows.shape, dtype=np.int64)
+    np.cumsum(apart, axis=-1, out=places[:, 1:])
+    ranks = np.empty(rows.size, dtype=np.int64)
+    ranks[order] = places
+    return ranks.reshape(scores.shape)
 
 
 def centred_places(ranks: NDArray[np.int64]) -> NDArray[np.float64]:

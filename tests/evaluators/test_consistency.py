@@ -8,14 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evosyn.evaluators import consistency
 from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.feedback import feedback
 from evosyn.evaluators.heldout import split_problems
 from evosyn.evaluators.intervals import Strata, bootstrap, difference
 from evosyn.evaluators.leaderboard import make_leaderboard
+from evosyn.evaluators.notes import FirstDraws
 from evosyn.ports import Evaluator
-from evosyn.records import Candidate, Evidence, Invalid, PassMatrix, Ranking
+from evosyn.rankings import Rankings
+from evosyn.records import Candidate, Evidence, Invalid, PassMatrix
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.grammar.openings import OPENINGS
@@ -34,7 +38,7 @@ class Counting:
         self.runner = runner
         self.programs: list[str] = []
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
         self.programs += programs
         return self.runner.rank(programs, evidences)
 
@@ -123,6 +127,7 @@ def test_the_descriptor_says_how_a_strategy_behaves(runner: SandboxedRunner, mat
 
 def test_size_counts_code_and_not_comments() -> None:
     assert code_tokens('"""Doc\nstring."""\nx = 1  # one\n') == code_tokens("x = 1") == 3
+    assert code_tokens('"""A\n\n\nb"""\n\n\nx = 1  # """\n\n\ny = 2') == 6
 
 
 def test_feedback_warns_of_ties_and_shows_the_seed_where_most_was_lost(
@@ -274,3 +279,30 @@ def test_a_program_that_cannot_do_without_is_invalid_and_says_what_is_missing(
     without = replace(make_matrix("a"), values_NMC=None)
     (found,) = runner.rank([load_known("mbr")], [evidence_of(without)])
     assert isinstance(found, Invalid) and "evidence.values" in found.reason
+
+
+@pytest.mark.parametrize("ties", ["expected", "stable", "random"])
+def test_what_is_told_later_is_what_the_rankings_said(
+    runner: SandboxedRunner, matrices: list[PassMatrix], make_matrix: Make, ties: str
+) -> None:
+    config = ConsistencyConfig(M=8, N=8, draws=3, short="keep", ties=ties)
+    evaluator = SeedConsistency(runner, [*matrices, make_matrix("short", 6, 9)], config)
+    texts = [load_known("gap"), CONSTANT]
+    for text, evaluation in zip(texts, evaluator.evaluate(candidates(*texts)), strict=True):
+        (behaviour,) = evaluator.behaviours([text])
+        assert not isinstance(behaviour, Invalid)
+        score_E = behaviour.per_draw(lambda _, outcome: outcome.score_B)
+        assert evaluation.feedback == feedback(behaviour, score_E, evaluator.oracle_E)
+        assert evaluation.notes == FirstDraws(evaluator.draws).notes(behaviour)
+
+
+def test_what_would_be_told_is_held_for_so_many_programs_only(
+    runner: SandboxedRunner, matrices: list[PassMatrix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consistency, "CACHED_BYTES", 3 * 6 * 3 * 16)  # of three programs: 18 draws of 8 + 8
+    counting = Counting(runner)
+    evaluator = SeedConsistency(counting, matrices, CONFIG)
+    texts = [f"{load_known('gap')}# {number}\n" for number in range(5)]
+    found = evaluator.evaluate(candidates(*texts))
+    assert evaluator.evaluate(candidates(*texts[2:])) == found[2:] and counting.programs == texts
+    assert evaluator.evaluate(candidates(texts[0])) == found[:1] and counting.programs == [*texts, texts[0]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evosyn.records import PassMatrix
-from evosyn.strategies.evidence import ALWAYS, MAYBE, evidence_of, reads, select, unknown
+from evosyn.strategies.evidence import ALWAYS, MAYBE, EvidencesOnce, evidence_of, reads, select, unknown
 
 
 def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
@@ -59,3 +59,9 @@ def test_all_that_a_matrix_of_verdicts_alone_lacks_is_unknown_and_nothing_that_o
 )
 def test_what_a_comment_or_a_text_mentions_is_not_read(text: str, found: tuple[str, ...]) -> None:
     assert reads(text) == found
+
+
+def test_the_evidence_of_a_matrix_is_made_once_where_it_is_drawn_from_again():
+    once = EvidencesOnce()
+    one, other = (PassMatrix(name, np.array([list("PF"), list("FP")])) for name in "ab")
+    assert once(one) is once(one) and once(one) is not once(other)

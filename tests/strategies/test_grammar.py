@@ -25,7 +25,7 @@ from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, Typ
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.grammar.simplify import simplified
-from evosyn.strategies.grammar.source import body_of, functions, read, write
+from evosyn.strategies.grammar.source import read, write
 from evosyn.strategies.grammar.terms import glossary, notation, without_terms
 from evosyn.strategies.grammar.trees import MAX_SIZE, crossed, fits, mutated, random_program
 from evosyn.strategies.proposers.genetic import GeneticProposer
@@ -33,6 +33,7 @@ from evosyn.strategies.running._harness import DTYPES, ShownEvidence
 from evosyn.strategies.running.packing import pack
 from evosyn.strategies.running.stacked import TreeRunner, harness
 from evosyn.strategies.running.stacks import stacked
+from evosyn.strategies.running.steps import Steps
 
 seeds = st.integers(0, 2**32)
 INITIAL = Program(Node("row_mean", (Node("passed"),)), Node("row_mean", (Node("turned", (Node("passed"),)),)))
@@ -94,12 +95,18 @@ HARNESS: dict = {}
 exec(harness(), HARNESS)
 
 
+def stack_bytes(programs: list[Program], stacks: list[dict[str, np.ndarray]]) -> list[bytes]:
+    """What the harness gives for programs in one process, here without the sandbox around it."""
+    made = Steps(programs)
+    argument = {"steps": made.steps, "programs": [tuple(one) for one in made.programs]}
+    with np.errstate(all="ignore"):
+        return HARNESS["main"]("", {"stacks": stacks}, argument)
+
+
 def stack_scores(program: Program, found: list[Evidence]) -> tuple[np.ndarray, np.ndarray]:
     """What the harness makes of evidences of one shape, here without the sandbox around it."""
     (stack,) = stacked(found)
-    context = {"functions": list(functions()), "stacks": [stack.terminals]}
-    with np.errstate(all="ignore"):
-        (raw,) = HARNESS["main"]("", context, {"bodies": [tuple(body_of(program))]})
+    (raw,) = stack_bytes([program], [stack.terminals])
     scores, (m, n) = np.frombuffer(raw), stack.sizes
     return scores[: len(found) * m].reshape(-1, m), scores[len(found) * m :].reshape(-1, n)
 

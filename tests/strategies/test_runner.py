@@ -104,7 +104,7 @@ def test_texts_that_are_empty_and_durations_that_nobody_measured_are_named_where
 
 def test_programs_and_evidences_may_be_none(runner: SandboxedRunner) -> None:
     assert runner.rank([], SEEN) == []
-    assert runner.rank([GOOD], ()) == [()]
+    assert [len(found) for found in runner.rank([GOOD], ())] == [0]
 
 
 def test_evidence_carries_everything_that_was_recorded(runner: SandboxedRunner) -> None:
@@ -290,7 +290,7 @@ def test_no_verdict_depends_on_the_company(runner: SandboxedRunner) -> None:
         if isinstance(alone, Invalid):
             assert result == alone
         else:
-            assert isinstance(result, tuple), result
+            assert not isinstance(result, Invalid), result
             for one, other in zip(result, alone, strict=True):
                 np.testing.assert_array_equal(one.solution_scores_M, other.solution_scores_M)
                 np.testing.assert_array_equal(one.testing_scores_N, other.testing_scores_N)
@@ -335,8 +335,8 @@ def test_results_do_not_depend_on_the_batch(runner: SandboxedRunner) -> None:
     together = runner.rank(programs, SEEN)
     alone = [runner.rank([text], SEEN)[0] for text in programs]
     for one, other in zip(together, alone, strict=True):
-        assert isinstance(one, tuple)
-        assert isinstance(other, tuple)
+        assert not isinstance(one, Invalid)
+        assert not isinstance(other, Invalid)
         for first, second in zip(one, other, strict=True):
             assert isinstance(first, Ranking)
             np.testing.assert_array_equal(first.solution_scores_M, second.solution_scores_M)

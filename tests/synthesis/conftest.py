@@ -16,6 +16,7 @@ from evosyn.errors import BudgetSpent
 from evosyn.jobs import Limits, Protection
 from evosyn.ports import Plan, StrategyRunner, Teacher
 from evosyn.randomness import SeedTree
+from evosyn.rankings import Rankings
 from evosyn.records import Evidence, Invalid, Json, PassMatrix, Problem, Ranking, Solution, Testing, content_id
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.inputs import Inputs
@@ -151,16 +152,18 @@ class ToyCrossexec:
 class CountingRunner:
     """Ranks by pass counts, both ways; the program `refuse-small` has no ranking where M < 3."""
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
-        found: list[tuple[Ranking, ...] | Invalid] = []
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
+        found: list[Rankings | Invalid] = []
         for program in programs:
             if program == "refuse-small" and any(evidence.passed_MN.shape[0] < 3 for evidence in evidences):
                 found.append(Invalid("fewer than three solutions"))
                 continue
             found.append(
-                tuple(
-                    Ranking(one.passed_MN.sum(axis=1).astype(float), one.passed_MN.sum(axis=0).astype(float))
-                    for one in evidences
+                Rankings.of(
+                    [
+                        Ranking(one.passed_MN.sum(axis=1).astype(float), one.passed_MN.sum(axis=0).astype(float))
+                        for one in evidences
+                    ]
                 )
             )
         return found

@@ -56,7 +56,7 @@ def test_answers_that_a_model_was_shown_win_nothing():
     ("detail", "kind"), [({}, "evolved"), ({"opening": "gap"}, "opening"), ({"name": "mine.py"}, "start")]
 )
 def test_the_winner_is_told_from_what_the_search_began_with(detail, kind):
-    assert chosen(Found(initial=(Candidate("knowing", detail=detail),), *[Candidate("inverse")])).kind == kind
+    assert chosen(Found(Candidate("inverse"), initial=(Candidate("knowing", detail=detail),))).kind == kind
 
 
 def test_a_known_rule_is_one_whoever_proposed_it():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis
 from evosyn.ports import Axis, AxisTools, PluginConfig
@@ -30,4 +31,17 @@ def create(tools: AxisTools, config: PluginConfig) -> BehaviourAxis:  # noqa: AR
 
 def code_tokens(text: str) -> int:
     """Words, numbers and signs of a program."""
-    return len(TOKEN.findall(NOT_CODE.sub("", text)))
+    parts = [_tokens_of(part) for part in text.split("\n\n\n")]
+    return _count(NOT_CODE.sub("", text)) if None in parts else sum(part or 0 for part in parts)
+
+
+@lru_cache(maxsize=1024)
+def _tokens_of(part: str) -> int | None:
+    """The same of what blank lines set apart, most of which many programs share; None where a text in quotes may reach
+    beyond it."""
+    code = NOT_CODE.sub("", part)
+    return None if '"""' in code or "'''" in code else _count(code)
+
+
+def _count(code: str) -> int:
+    return len(TOKEN.findall(code))

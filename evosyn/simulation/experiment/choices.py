@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
-from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
+from evosyn.rankings import Rankings
+from evosyn.records import Evidence, Invalid, PassMatrix
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.ranking import varies
@@ -106,7 +107,7 @@ def mean_worth(matrices: Sequence[PassMatrix], choices: Choices, arm: str) -> fl
 
 def _rankings(
     programs: Mapping[str, str], evidences: Sequence[Evidence], runner: StrategyRunner
-) -> dict[str, tuple[Ranking, ...]]:
+) -> dict[str, Rankings]:
     found = {}
     for name, result in zip(programs, runner.rank(list(programs.values()), evidences), strict=True):
         if isinstance(result, Invalid):

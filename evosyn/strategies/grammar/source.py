@@ -63,25 +63,6 @@ def graft(program: Program, text: str) -> str | None:
     return f'{text.rstrip()}\n\n\nearlier = rank\n\n\ndef rank(evidence):\n    """{GRAFTED}"""\n{inside}\n'
 
 
-class Body(NamedTuple):
-    """The lines of a program that work on values, apart from those that name parts of the evidence.
-
-    Attributes:
-        terminals: the values that they read, in order.
-        lines: source, indented; they look along the last axes only, so they serve a stack of problems as well.
-    """
-
-    terminals: tuple[str, ...]
-    lines: str
-
-
-def body_of(program: Program) -> Body:
-    """The body of a program; `write` gives the same lines."""
-    found = _Body(program)
-    lines = [line.replace(".mean(axis=1)", ".mean(axis=-1)") for line in found.lines]
-    return Body(found.terminals, "\n".join([*lines, RETURN]))
-
-
 def functions() -> dict[str, str]:
     """Sources of the functions that programs may call, by name."""
     return {name: helper.source for name, helper in _helpers().items()}

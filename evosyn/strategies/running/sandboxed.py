@@ -21,7 +21,8 @@ import numpy as np
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
-from evosyn.records import Evidence, Invalid, Json, Ranking
+from evosyn.rankings import Rankings
+from evosyn.records import Evidence, Invalid, Json
 from evosyn.sharing import Company
 from evosyn.strategies.evidence import MAYBE, shown_as
 from evosyn.strategies.running.packing import pack, size_of, source
@@ -71,7 +72,7 @@ class SandboxedRunner:
         """The sandbox that it was given."""
         return self._sandbox
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
         """For each program its rankings, one per evidence, or why it has none.
 
         Passing the same `evidences` object again costs nothing: it is packed and shared once.
@@ -80,7 +81,7 @@ class SandboxedRunner:
             SandboxUnavailable: the sandbox broke: it fails on every program.
         """
         if not evidences:
-            return [() for _ in programs]
+            return [Rankings(()) for _ in programs]
         limits = self._limits_for(evidences)
         found = self._together(programs, evidences, limits) if self.company.shares else {}
         self.company.count(len(found))
@@ -90,21 +91,19 @@ class SandboxedRunner:
         for place, result in zip(alone, results, strict=True):
             if place in found and result is FAILED_TWICE:
                 continue
-            if place in found and not _same(found[place], result):
+            if place in found and found[place] != result:
                 differed.append(place)
             elif place in found:
                 self.company.agreed()
             found[place] = result
         by_itself = self._in_bundles(differed, [(programs[place],) for place in differed], evidences, limits)
         for place in differed:
-            self.company.disagreed(
-                programs[place], neighbours=place in by_itself and _same(found[place], by_itself[place])
-            )
+            self.company.disagreed(programs[place], neighbours=place in by_itself and found[place] == by_itself[place])
         return [found[place] for place in range(len(programs))]
 
     def _together(
         self, programs: Sequence[str], evidences: Sequence[Evidence], limits: Limits
-    ) -> dict[int, tuple[Ranking, ...] | Invalid]:
+    ) -> dict[int, Rankings | Invalid]:
         """What programs that the policy admits say, several in one process; one that needs its own is left out."""
         size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * len(os.sched_getaffinity(0))))
         if size < 2:
@@ -121,7 +120,7 @@ class SandboxedRunner:
         bundles: Sequence[tuple[str, ...]],
         evidences: Sequence[Evidence],
         limits: Limits,
-    ) -> dict[int, tuple[Ranking, ...] | Invalid]:
+    ) -> dict[int, Rankings | Invalid]:
         """What the programs of bundles say, under the place of each."""
         outcomes = (
             self._sandbox.run([self._job("", evidences, limits, bundle) for bundle in bundles]) if bundles else []
@@ -134,7 +133,7 @@ class SandboxedRunner:
 
     def _alone(
         self, programs: Sequence[str], evidences: Sequence[Evidence], limits: Limits
-    ) -> list[tuple[Ranking, ...] | Invalid]:
+    ) -> list[Rankings | Invalid]:
         """What each says in a process of its own; what our own fault spoils is tried once more."""
         jobs = [self._job(text, evidences, limits) for text in programs]
         outcomes = [items[0] for items in self._sandbox.run(jobs)] if jobs else []
@@ -186,7 +185,7 @@ class SandboxedRunner:
         )
 
 
-def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -> tuple[Ranking, ...] | Invalid:
+def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -> Rankings | Invalid:
     if outcome.status is Status.INFRASTRUCTURE:
         return FAILED_TWICE
     if outcome.status is not Status.OK:
@@ -194,7 +193,7 @@ def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -
     return _rankings(outcome.value, evidences)
 
 
-def _rankings(value: Json, evidences: Sequence[Evidence]) -> tuple[Ranking, ...] | Invalid:
+def _rankings(value: Json, evidences: Sequence[Evidence]) -> Rankings | Invalid:
     """The scores of one program; they were computed beside it, so their form is not trusted."""
     if isinstance(value, dict) and isinstance(value.get("reason"), str):
         return _refused(value["reason"], value.get("unknown"))
@@ -206,11 +205,7 @@ def _rankings(value: Json, evidences: Sequence[Evidence]) -> tuple[Ranking, ...]
     scores = np.frombuffer(raw, np.float64)
     if not np.isfinite(scores).all():
         return Invalid("broke the harness around it: scores are not finite")
-    rankings, at = [], 0
-    for rows, columns in sizes:
-        rankings.append(Ranking(scores[at : at + rows], scores[at + rows : at + rows + columns]))
-        at += rows + columns
-    return tuple(rankings)
+    return Rankings.of_flat(scores, sizes)
 
 
 def _refused(reason: str, read: Json) -> Invalid:
@@ -227,11 +222,3 @@ def _reason(outcome: ItemOutcome, limits: Limits) -> str:
     if outcome.status is Status.OUTPUT_LIMIT:
         return "wrote more output than a strategy may"
     return f"{outcome.status.value}: {outcome.detail}"
-
-
-def _same(one: tuple[Ranking, ...] | Invalid, other: tuple[Ranking, ...] | Invalid) -> bool:
-    if isinstance(one, Invalid) or isinstance(other, Invalid):
-        return one == other
-    return all(
-        np.array_equal(mine, theirs) for two in zip(one, other, strict=True) for mine, theirs in zip(*two, strict=True)
-    )

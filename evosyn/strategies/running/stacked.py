@@ -10,19 +10,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox, StrategyRunner
-from evosyn.records import Evidence, Invalid, Json, Ranking
+from evosyn.rankings import RankingBlock, Rankings
+from evosyn.records import Evidence, Invalid, Json
 from evosyn.sharing import Company
 from evosyn.strategies.grammar.grammar import Program
 from evosyn.strategies.grammar.reader import Reader
-from evosyn.strategies.grammar.source import body_of, functions
+from evosyn.strategies.running.packing import source
 from evosyn.strategies.running.stacks import Stack, stacked
+from evosyn.strategies.running.steps import Steps, table
 
 MOST_TOGETHER = 64
 """Programs in one process: they share a fork, and what they compute alike."""
@@ -33,6 +34,7 @@ SECONDS_PER_RANKING = 0.002
 """About a hundred times what one ranking takes."""
 
 BYTES = 8
+FUTURE = "from __future__ import annotations\n"
 
 
 @runtime_checkable
@@ -67,9 +69,9 @@ class TreeRunner:
         self._inside = behind if isinstance(behind, InSandbox) else None
         self._prepared: list[_Shared] = []
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
         """For each program its rankings, one per evidence, or why it has none."""
-        found: dict[int, tuple[Ranking, ...] | Invalid] = {}
+        found: dict[int, Rankings | Invalid] = {}
         if self._inside is not None and self._inside.company.shares and evidences:
             found.update(self._stacked(self._inside.sandbox, programs, evidences))
         others = [place for place in range(len(programs)) if place not in found]
@@ -77,9 +79,7 @@ class TreeRunner:
         found.update(zip(others, ran, strict=True))
         return [found[place] for place in range(len(programs))]
 
-    def _stacked(
-        self, sandbox: Sandbox, programs: Sequence[str], evidences: Sequence[Evidence]
-    ) -> dict[int, tuple[Ranking, ...]]:
+    def _stacked(self, sandbox: Sandbox, programs: Sequence[str], evidences: Sequence[Evidence]) -> dict[int, Rankings]:
         """Rankings of the programs of the grammar by their place; one whose job failed is left out."""
         read = ((place, self._reader.read(text)) for place, text in enumerate(programs))
         trees = [(place, tree) for place, tree in read if tree is not None]
@@ -89,7 +89,7 @@ class TreeRunner:
         size = min(MOST_TOGETHER, -(-len(trees) // (JOBS_A_CORE * len(os.sched_getaffinity(0)))))
         groups = [trees[start : start + size] for start in range(0, len(trees), size)]
         jobs = [self._job([tree for _, tree in group], shared) for group in groups]
-        found: dict[int, tuple[Ranking, ...]] = {}
+        found: dict[int, Rankings] = {}
         for group, (outcome,) in zip(groups, sandbox.run(jobs), strict=True):
             for (place, _), raw in zip(group, _results(outcome, len(group)), strict=False):
                 rankings = _rankings(raw, shared)
@@ -103,7 +103,7 @@ class TreeRunner:
             if known.evidences is evidences:
                 return known
         stacks = stacked(evidences)
-        key = sandbox.share({"functions": list(functions()), "stacks": [stack.terminals for stack in stacks]})
+        key = sandbox.share({"stacks": [stack.terminals for stack in stacks]})
         shared = _Shared(evidences, stacks, key, sum(stack.scores for stack in stacks))
         self._prepared = [*self._prepared[-1:], shared]
         return shared
@@ -116,15 +116,16 @@ class TreeRunner:
             memory_mb=1024,
             output_kb=64 + len(trees) * shared.scores * BYTES // 512,
         )
-        bodies: list[Json] = [(body.terminals, body.lines) for body in map(body_of, trees)]
-        return HarnessJob(harness(), "", shared.key, {"bodies": bodies}, limits)
+        shared_steps = Steps(trees)
+        argument: Json = {"steps": shared_steps.steps, "programs": [tuple(one) for one in shared_steps.programs]}
+        return HarnessJob(harness(), "", shared.key, argument, limits)
 
 
 @cache
 def harness() -> str:
-    """The source that runs around the lines of programs: our own loop, and the functions that programs may call."""
-    own = (resources.files("evosyn.strategies.running") / "_stacked_harness.py").read_text(encoding="utf-8")
-    return "\n\n\n".join([own, *functions().values()]) + "\n"
+    """The source that runs the steps of programs: our own loop, and the functions that programs may call."""
+    faster = source("_stacked_functions.py").replace(FUTURE, "")
+    return "\n\n\n".join([source("_stacked_harness.py"), table(), faster])
 
 
 def _results(outcome: ItemOutcome, count: int) -> Sequence[Json]:
@@ -133,19 +134,19 @@ def _results(outcome: ItemOutcome, count: int) -> Sequence[Json]:
     return value if isinstance(value, list) and len(value) == count else ()
 
 
-def _rankings(raw: Json, shared: _Shared) -> tuple[Ranking, ...] | None:
+def _rankings(raw: Json, shared: _Shared) -> Rankings | None:
     """The scores of one program; they were computed in the sandbox, so their form is not trusted."""
     if not isinstance(raw, bytes) or len(raw) != shared.scores * BYTES:
         return None
     scores = np.frombuffer(raw)
     if not np.isfinite(scores).all():
         return None
-    found: dict[int, Ranking] = {}
+    blocks: dict[tuple[int, int], list[RankingBlock]] = {}
     at = 0
     for stack in shared.stacks:
-        rows, (m, n) = len(stack.places), stack.sizes
+        rows, (m, n) = len(stack.at_B), stack.sizes
         middle, end = at + rows * m, at + stack.scores
-        solutions, testings = scores[at:middle].reshape(rows, m), scores[middle:end].reshape(rows, n)
-        found.update(zip(stack.places, map(Ranking, solutions, testings), strict=True))
+        part = RankingBlock(stack.at_B, scores[at:middle].reshape(rows, m), scores[middle:end].reshape(rows, n))
+        blocks.setdefault(stack.sizes, []).append(part)
         at = end
-    return tuple(found[place] for place in range(len(found)))
+    return Rankings(RankingBlock(*map(np.concatenate, zip(*parts, strict=True))) for parts in blocks.values())

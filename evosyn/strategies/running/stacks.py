@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evosyn.rankings import Places, by_shape
 from evosyn.records import Evidence
 from evosyn.strategies.grammar import helpers
 from evosyn.strategies.grammar.grammar import TERMINALS
@@ -25,32 +26,28 @@ class Stack(NamedTuple):
     """Some problems of one shape.
 
     Attributes:
-        places: of the problems among the evidences, B of them.
+        at_B: places of the problems among the evidences.
         sizes: M and N.
         terminals: by name, with the problems along the first axis.
     """
 
-    places: tuple[int, ...]
+    at_B: Places
     sizes: tuple[int, int]
     terminals: dict[str, Array]
 
     @property
     def scores(self) -> int:
         """Scores that a program gives for it."""
-        return len(self.places) * sum(self.sizes)
+        return len(self.at_B) * sum(self.sizes)
 
 
 def stacked(evidences: Sequence[Evidence]) -> list[Stack]:
     """All evidences in stacks of at most `STACK_SIZE`."""
-    shapes: dict[tuple[int, int], list[int]] = {}
-    for place, evidence in enumerate(evidences):
-        m, n = evidence.passed_MN.shape
-        shapes.setdefault((m, n), []).append(place)
     found = []
-    for sizes, places in shapes.items():
+    for sizes, places in by_shape(evidence.passed_MN.shape for evidence in evidences).items():
         for start in range(0, len(places), STACK_SIZE):
-            some = tuple(places[start : start + STACK_SIZE])
-            found.append(Stack(some, sizes, _terminals([evidences[place] for place in some])))
+            at_B = places[start : start + STACK_SIZE]
+            found.append(Stack(at_B, sizes, _terminals([evidences[place] for place in at_B])))
     return found
 
 

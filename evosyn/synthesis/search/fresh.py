@@ -16,6 +16,7 @@ from evosyn.evaluators.intervals import Strata
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, PassMatrix
+from evosyn.strategies.evidence import EvidencesOnce
 from evosyn.strategies.genome import TIE_METRIC
 
 BATCH = 20
@@ -98,6 +99,7 @@ class Fresh:
 
     def __init__(self, runner: StrategyRunner, matrices: Sequence[PassMatrix], scoring: ConsistencyConfig) -> None:
         self.matrices, self._runner, self._scoring = matrices, runner, scoring
+        self._evidence_of = EvidencesOnce()
         self.strata, self.draws = Strata((), ()), DrawCount(0, 0, 0)
         self.batches, self.draws_matter = 0, True
         self.dropped: dict[str, str] = {}
@@ -121,7 +123,7 @@ class Fresh:
     def _batch(self, texts: Sequence[str]) -> dict[str, Scored]:
         seed = SeedTree(self._scoring.seed).child("batch", self.batches).integer() % 2**31
         config = self._scoring.model_copy(update={"seed": seed, "draws": BATCH})
-        evaluator = SeedConsistency(self._runner, self.matrices, config, axes=())
+        evaluator = SeedConsistency(self._runner, self.matrices, config, (), self._evidence_of)
         evaluations = evaluator.evaluate([Candidate(text) for text in texts])
         draws = evaluator.draws
         single = int((np.bincount(draws.problem_E) == 1).sum())

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evosyn.rankings import Rankings
 from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.running.sandboxed import SandboxedRunner
@@ -73,7 +74,7 @@ def _rank(backend: Backend, host: Host, cases: Sequence[Case], tally: Tally) -> 
 def _judge(
     text: str,
     case: Case | None,
-    result: tuple[Ranking, ...] | Invalid,
+    result: Rankings | Invalid,
     wanted: dict[str, list[float]],
     names: str,
     tally: Tally,
