@@ -1,5 +1,7 @@
 """What a strategy sees of a sub-matrix is the same cells, whatever their order."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,16 @@ def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
         ('"""It needs no evidence.values, and "no" \\""" .calls."""\nx = e.payload', ("payload",)),
         ("x = 'it\\'s e.values'\ny = \"e.calls '\" + e.statement  # it's e.verdicts", ("statement",)),
         ("'''e.calls\ne.values'''", ()),
+        ("x = 'a\\\n e.calls'\ny = e.values", ("values",)),
+        ("x = 'never closed e.calls\ny = e.values", ("values",)),
     ],
 )
 def test_what_a_comment_or_a_text_mentions_is_not_read(text: str, found: tuple[str, ...]) -> None:
     assert reads(text) == found
+
+
+@pytest.mark.parametrize("text", ["'\\\n\"" + '\\"' * 40_000, '\\"' * 40_000, "'''" + "\\'" * 40_000, '"' * 80_000])
+def test_quotes_that_nothing_closes_are_passed_over_in_no_time(text: str) -> None:
+    started = time.process_time()
+    assert reads("x = e.passed\n" + text) == ("passed",)
+    assert time.process_time() - started < 1.0
