@@ -19,6 +19,7 @@ from itertools import chain
 import numpy as np
 
 from evosyn.errors import SandboxUnavailable
+from evosyn.escaping import one_line
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Evidence, Invalid, Json, Ranking
@@ -198,7 +199,9 @@ def _rankings(value: Json, evidences: Sequence[Evidence]) -> tuple[Ranking, ...]
     """The scores of one program; they were computed beside it, so their form is not trusted."""
     if isinstance(value, dict) and isinstance(value.get("reason"), str):
         unknown = value.get("unknown")
-        return Invalid(value["reason"], tuple(name for name in MAYBE if isinstance(unknown, list) and name in unknown))
+        return Invalid(
+            one_line(value["reason"]), tuple(name for name in MAYBE if isinstance(unknown, list) and name in unknown)
+        )
     raw = value.get("scores") if isinstance(value, dict) else None
     sizes = [evidence.passed_MN.shape for evidence in evidences]
     expected = sum(chain.from_iterable(sizes)) * BYTES_PER_SCORE
