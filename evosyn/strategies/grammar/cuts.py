@@ -28,7 +28,7 @@ class Cut(NamedTuple):
     text: str
 
 
-class _Place(NamedTuple):
+class _TextPlace(NamedTuple):
     """A node, where it hangs in the tree, and the number of the statement at the top that it belongs to."""
 
     node: ast.AST
@@ -37,11 +37,11 @@ class _Place(NamedTuple):
     top: int
 
 
-class _Term(NamedTuple):
+class _TextTerm(NamedTuple):
     """What can be left out: its source with the operator that bound it, and what then stands in which place."""
 
     removed: str
-    place: _Place
+    place: _TextPlace
     left: ast.AST
 
     @property
@@ -74,7 +74,7 @@ def _tree(program: str) -> ast.Module:
     return tree
 
 
-def _cuts(tree: ast.Module, terms: Iterable[_Term]) -> Iterator[Cut]:
+def _cuts(tree: ast.Module, terms: Iterable[_TextTerm]) -> Iterator[Cut]:
     parts = [_written(tree, top) for top in range(len(tree.body))]
     seen = {"".join(parts)}
     for term in terms:
@@ -93,7 +93,7 @@ def _written(tree: ast.Module, top: int) -> str:
     return f"{blank}{text}\n"
 
 
-def _without(tree: ast.Module, term: _Term) -> str:
+def _without(tree: ast.Module, term: _TextTerm) -> str:
     """The statement at the top that a term stands in, without it; the tree is left as it was."""
     node, holder, field, top = term.place
     _put(holder, field, term.left)
@@ -109,25 +109,25 @@ def _put(holder: ast.AST | list[ast.AST], field: str | int, node: ast.AST) -> No
         setattr(holder, str(field), node)
 
 
-def _terms(tree: ast.Module) -> Iterator[_Term]:
-    found = (_Term(removed, place, left) for place in _places(tree) for removed, left in _left(place.node))
+def _terms(tree: ast.Module) -> Iterator[_TextTerm]:
+    found = (_TextTerm(removed, place, left) for place in _places(tree) for removed, left in _left(place.node))
     return islice(found, MOST_TERMS)
 
 
-def _places(tree: ast.Module) -> Iterator[_Place]:
+def _places(tree: ast.Module) -> Iterator[_TextPlace]:
     """Every node below the root, in the order of `ast.walk`."""
     body: list[ast.AST] = list(tree.body)
     tree.body = body  # type: ignore[assignment]
-    todo = deque(_Place(node, body, number, number) for number, node in enumerate(body))
+    todo = deque(_TextPlace(node, body, number, number) for number, node in enumerate(body))
     while todo:
         place = todo.popleft()
         yield place
         for name, value in ast.iter_fields(place.node):
             if isinstance(value, ast.AST):
-                todo.append(_Place(value, place.node, name, place.top))
+                todo.append(_TextPlace(value, place.node, name, place.top))
             elif isinstance(value, list):
                 here = [(number, one) for number, one in enumerate(value) if isinstance(one, ast.AST)]
-                todo.extend(_Place(one, value, number, place.top) for number, one in here)
+                todo.extend(_TextPlace(one, value, number, place.top) for number, one in here)
 
 
 def _left(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
