@@ -11,11 +11,12 @@ import ast
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from textwrap import dedent
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
 from evosyn.edits import Edit, apply_edits, extract_edits
-from evosyn.fences import lines_of, markdown_fences
+from evosyn.fences import lines_of, markdown_fences, without_fences
 from evosyn.names import BUILTINS, bound_names, free_names
 from evosyn.parsing import BOM, parsed
 from evosyn.thinking import without_thinking
@@ -25,6 +26,7 @@ MAX_BLOCKS = 64
 """Blocks of a reply that are looked at, the last ones."""
 _TAGS = re.compile(r"<(program|code|answer|solution)>")
 _CODE_LINE = re.compile(r"[ \t]|$|(?:def|class|import|from) |[@#)\]}]|\w+ *=")
+_BEGIN = re.compile(r"^(?:def|class|import|from) ", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n{4,}")
 _USUAL = "import numpy as np\n" + "".join(
     f"import {name}\n" for name in ("numpy", "math", "itertools", "functools", "collections", "statistics", "re")
@@ -68,6 +70,11 @@ def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]
     edits = extract_edits(said)
     blocks = list(code_blocks(said))[-MAX_BLOCKS:]
     whole = last_answer(blocks, entry_points, shown)
+    known = {text.strip() for text in shown}
+    if not edits and (whole is None or whole.text.strip() in known):
+        opened = next((one for part in open_blocks(said) if (one := last_answer(part, entry_points, shown))), None)
+        if opened is not None and (whole is None or opened.text.strip() not in known):
+            whole, blocks = opened, sorted([*blocks, opened], key=lambda block: block.start)
     at_hand = [*(block.text for block in reversed(without_uses(blocks, entry_points))), *shown, _USUAL]
     late = [edit for edit in edits if whole is None or edit.start > whole.start]
     for base in ([] if whole is None else [whole.text], list(shown[:1])):
@@ -75,7 +82,7 @@ def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]
             changed = _changed(program, late, at_hand)
             if changed is not None:
                 return Parsed(changed)
-    if whole is not None and whole.text.strip() not in {text.strip() for text in shown}:
+    if whole is not None and whole.text.strip() not in known:
         return Parsed(completed(whole.text, at_hand))
     spliced: str | None = None
     for block in blocks if shown else []:
@@ -107,6 +114,12 @@ def code_blocks(text: str) -> Iterator[CodeBlock]:
             yield from _of_json(fence.text, fence.start)
     if not fences:
         yield from list(_of_json(text, 0)) or list(_tagged(text)) or _in_the_open(text)
+
+
+def open_blocks(text: str) -> tuple[list[CodeBlock], list[CodeBlock]]:
+    """What may be Python between lines of prose: beside the fenced blocks, which may be a use or an output of it; and
+    as if there were none, since what is taken for a fence may stand in its docstring."""
+    return list(_in_the_open(text, without_fences(text))), list(_in_the_open(text))
 
 
 def last_answer(blocks: Sequence[CodeBlock], names: Collection[str], shown: Sequence[str] = ()) -> CodeBlock | None:
@@ -315,8 +328,8 @@ def _tagged(text: str) -> Iterator[CodeBlock]:
         yield CodeBlock(text[opened.end() : at].strip("\n") + "\n", opened.end())
 
 
-def _in_the_open(text: str) -> Iterator[CodeBlock]:
-    """Runs of lines that look like Python."""
+def _in_the_open(text: str, seen: str = "") -> Iterator[CodeBlock]:
+    """Runs of lines that look like Python; `seen` is the text as it is looked at, line by line."""
     whole = _parse(text)
     if whole is not None:
         if any(isinstance(node, _TOP) for node in whole.body):
@@ -324,8 +337,8 @@ def _in_the_open(text: str) -> Iterator[CodeBlock]:
         return
     run: list[str] = []
     start = 0
-    for line in lines_of(text):
-        if _CODE_LINE.match(line.text):
+    for line, looked_at in zip(lines_of(text), lines_of(seen or text), strict=True):
+        if _CODE_LINE.match(looked_at.text):
             start = start if run else line.start
             run.append(line.text)
         else:
@@ -335,8 +348,9 @@ def _in_the_open(text: str) -> Iterator[CodeBlock]:
 
 
 def _run(lines: Sequence[str], start: int) -> Iterator[CodeBlock]:
-    if any(line.startswith(("def ", "class ", "import ", "from ")) for line in lines):
-        yield CodeBlock("\n".join(lines).strip("\n") + "\n", start)
+    text = dedent("\n".join(lines)).strip("\n") + "\n"
+    if _BEGIN.search(text):
+        yield CodeBlock(text, start)
 
 
 def _parse(text: str) -> ast.Module | None:

@@ -20,11 +20,13 @@ BLANKS = " \t"
 
 
 class Fence(NamedTuple):
-    """A fenced block: its language in lower case, "" if none is given, its text, and where that begins in the reply."""
+    """A fenced block: its language in lower case, "" if none is given, its text, where that begins in the reply, and
+    where the line after its last one does; 0 for a text that stands in no fence."""
 
     language: str
     text: str
     start: int
+    after: int = 0
 
 
 class ReplyLine(NamedTuple):
@@ -57,14 +59,24 @@ def markdown_fences(text: str) -> list[Fence]:
     for line in lines_of(text):
         if opened is not None and _closes(line, mark, opened):
             inside = text[opened.after : line.start] + line.text.rstrip(BLANKS)[: -len(mark)].rstrip(BLANKS)
-            found.append(_fence(said, inside, opened))
+            found.append(_fence(said, inside, opened)._replace(after=line.after))
             opened = None
         elif opened is None and line.after <= len(text):
             mark, said = _opening(line.text.strip(BLANKS))
             opened = line if mark else None
     if opened is not None:
-        found.append(_fence(said, text[opened.after :], opened))
+        found.append(_fence(said, text[opened.after :], opened)._replace(after=len(text)))
     return found
+
+
+def without_fences(text: str) -> str:
+    """The text with backticks for all that stands in fenced blocks, and for their marks: places and lines stay."""
+    parts, done = [], 0
+    for fence in markdown_fences(text):
+        begin = text.rfind("\n", 0, fence.start - 1) + 1
+        parts += [text[done:begin], re.sub(r"[^\n]", "`", text[begin : fence.after])]
+        done = fence.after
+    return "".join([*parts, text[done:]])
 
 
 def _closes(line: ReplyLine, mark: str, opened: ReplyLine) -> bool:

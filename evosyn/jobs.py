@@ -224,7 +224,7 @@ class ItemOutcome:
 
     Attributes:
         value: plain data (calls, harness), captured standard output (stdio), None (checks); only with Status.OK.
-        detail: exception type and message, signal, limit; shortened, never trusted, never shown unescaped.
+        detail: exception type and message, signal, limit; never trusted, but as `escaping.one_line` leaves it.
         seconds: what the item was charged (see `Limits.budget_s`), 0.0 where it did not run.
     """
 

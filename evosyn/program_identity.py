@@ -1,22 +1,19 @@
 """When two program texts are the same program: equal up to layout, comments and docstrings.
 
-The key is a hash of the compiled code (names kept, line numbers dropped), statement by statement at the top, so that
-helper functions that many programs share are compiled once. Nothing is executed. It knows nothing of behaviour: that is
-the evaluation's signature.
+The key is a hash of the syntax tree, statement by statement at the top, so that helper functions that many programs
+share are read once. Nothing is executed, nor compiled, which can take exponential time (`finally` in `finally`). It
+knows nothing of behaviour: that is the evaluation's signature.
 """
 
 from __future__ import annotations
 
-import dis
+import ast
 import hashlib
-import warnings
 from functools import lru_cache
-from types import CodeType
+
+from evosyn.parsing import parsed
 
 MAX_CHARACTERS = 100_000
-
-NOP = dis.opmap["NOP"]
-"""Stands where a docstring stood."""
 
 
 def program_key(text: str) -> str | None:
@@ -50,14 +47,24 @@ def _chunks(text: str) -> list[str]:
 @lru_cache(maxsize=20_000)
 def _chunk_key(text: str) -> str | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            code = compile(text, "<candidate>", "exec", dont_inherit=True, optimize=2)
-        digest = hashlib.sha256()
-        _feed(digest, code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        said = ast.dump(_without_words(parsed(text)), annotate_fields=False)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return digest.hexdigest()
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _without_words(tree: ast.Module) -> ast.Module:
+    """The tree without the constants that stand alone, docstrings among them: they do nothing."""
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            part = getattr(node, name, None)
+            if isinstance(part, list):
+                setattr(node, name, [one for one in part if not _is_words(one)])
+    return tree
+
+
+def _is_words(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def why_not(text: str) -> str:
@@ -65,23 +72,9 @@ def why_not(text: str) -> str:
     if len(text) > MAX_CHARACTERS:
         return f"program of {len(text)} characters; the limit is {MAX_CHARACTERS}"
     try:
-        compile(text, "<candidate>", "exec", dont_inherit=True)
+        parsed(text)
     except SyntaxError as error:
         return f"does not parse: {error.msg} (line {error.lineno})"
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+    except (ValueError, RecursionError, MemoryError) as error:
         return f"does not parse: {type(error).__name__}: {error}"
     return "parses"
-
-
-def _feed(digest: hashlib._Hash, code: CodeType) -> None:
-    shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
-    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    body = b"".join(code.co_code[at : at + 2] for at in range(0, len(code.co_code), 2) if code.co_code[at] != NOP)
-    digest.update(repr((shape, names)).encode("utf-8", "surrogatepass") + body + code.co_exceptiontable)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _feed(digest, constant)
-        elif isinstance(constant, frozenset):
-            digest.update(repr(sorted(map(repr, constant))).encode("utf-8", "surrogatepass"))
-        else:
-            digest.update(f"{type(constant).__name__}:{constant!r};".encode("utf-8", "surrogatepass"))

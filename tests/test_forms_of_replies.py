@@ -69,6 +69,9 @@ HUNK = (
     "-    return share * (1 - share)\n+    return share\n"
 )
 
+OUTPUT = py("0.8 of 3\n", language="")
+SHELL = py("python score.py --all\n", language="bash")
+
 PROGRAMS: dict[str, tuple[str, str]] = {
     # whole programs, fenced
     "a fence": (f"Because of copies.\n\n{py(NEW)}", NEW),
@@ -182,6 +185,17 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         edit("    return share*(1-share)".replace("*", "  *  ").replace("-", " - "), "    return share"),
         BETTER,
     ),
+    # whole programs in the open, beside fences
+    "in the open, then a use": (f"{NEW}\nUse:\n\n{py('print(rank(evidence))' + chr(10))}", NEW),
+    "in the open, then a test": (f"I weigh copies.\n\n{NEW}\nTest:\n\n{py(USE)}", NEW),
+    "in the open, then a command": (f"{NEW}\nRun it:\n{SHELL}", NEW),
+    "a command, then in the open": (f"{SHELL}\nSo:\n\n{NEW}", NEW),
+    "in the open, then its output": (f"{NEW}\nOutput:\n{OUTPUT}", NEW),
+    "the parent in a fence, then in the open": (f"Of\n{py(PARENT)}I make\n\n{NEW}\nwhich counts.\n", NEW),
+    "moved to the right": (f"Here it is:\n\n{indented(NEW, '    ')}\nThat is all.\n", NEW),
+    "moved to the right, then a command": (f"So:\n\n{indented(NEW, '    ')}\nRun it:\n{SHELL}", NEW),
+    "in the open with a fence in its docstring": (f"So:\n\n{quoting(NEW)}\nThat is all.\n", quoting(NEW)),
+    "a fence in its docstring and no words": (quoting(NEW), quoting(NEW)),
     "an edit with nothing to search": (edit("", "import math"), f"import math\n{PARENT}"),
     "two edits": (
         SHARE + "\nand\n" + SUM,
@@ -287,6 +301,10 @@ SOLUTIONS: dict[str, tuple[Problem, str, str]] = {
     "thoughts with a draft": (TOP, f"{py(ORDERED)}\n</think>\n{py(WHOLE)}", WHOLE),
     "thoughts without a begin, and no fence": (TOP, f"{ORDERED}\n</think>\n{WHOLE}", WHOLE),
     "a fence in a list": (TOP, f"1. So:\n{indented(py(WHOLE))}", WHOLE),
+    "in the open, then a use": (TOP, f"{WHOLE}\nSo\n{py('print(top([1]))' + chr(10))}", WHOLE),
+    "in the open, then a test": (TOP, f"I sort.\n\n{WHOLE}\nTest:\n{py(TEST)}", WHOLE),
+    "in the open, then its output": (TOP, f"{WHOLE}\nIt gives\n{OUTPUT}", WHOLE),
+    "moved to the right": (TOP, f"So:\n\n{indented(WHOLE, '    ')}\nThat is all.\n", WHOLE),
     "a fence after words on its line": (TOP, f"Solution: ```python\n{WHOLE}```", WHOLE),
     "a fence that closes on the last line": (SUMS, f"```python\n{READS.rstrip()}```", READS),
     "a docstring with a fence": (TOP, py(quoting(WHOLE)), quoting(WHOLE)),
@@ -365,6 +383,14 @@ TESTINGS: dict[str, tuple[Problem, str, object]] = {
     "asserts as a draft, then asserts": (TOP, f"{py(GUESS)}No:\n{py(ASSERT)}", [ASSERT.strip()]),
     "a draft without a language, then asserts": (TOP, f"{py(GUESS, language='')}No:\n{py(ASSERT)}", [ASSERT.strip()]),
     "a check as a draft, then asserts": (TOP, f"{py(CHECK)}Simpler:\n{py(ASSERT)}", [ASSERT.strip()]),
+    "asserts in the open, then a command": (TOP, f"{ASSERT}\nRun it:\n{SHELL}", [ASSERT.strip()]),
+    "a check in the open, then a command": (TOP, f"{CHECK}\nRun it:\n{SHELL}", CHECK),
+    "a generator in the open, then a command": (
+        TOP,
+        f"{ORDERED}{BUILDS}\nRun it:\n{SHELL}",
+        {"python": ORDERED + BUILDS},
+    ),
+    "cases, with a check in the open": (TOP, f"{CHECK}\nor\n```json\n[{LINE}]\n```", CASES),
     "asserts, then a check": (TOP, f"{py(GUESS)}Better:\n{py(CHECK)}", CHECK),
     "a check that calls a later block": (TOP, f"{py(CALLS)}with\n{py(ORDERED)}", f"{ORDERED}\n\n{CALLS}"),
     "a generator that calls an earlier block": (TOP, f"{py(ORDERED)}{py(BUILDS)}", {"python": f"{ORDERED}\n{BUILDS}"}),
@@ -404,6 +430,11 @@ def test_a_reply_whose_last_answer_is_none_is_refused(what: str, reply: str, rea
     found = domain_named("python-function").read(what, reply, TOP)  # type: ignore[arg-type]
     assert found.value is None
     assert found.reason.startswith(reason)
+
+
+def test_a_script_in_the_open_is_taken_whole_or_not_at_all() -> None:
+    reply = f"So:\n\nimport sys\n{READS}\nRun it:\n{SHELL}"
+    assert domain_named("python-stdin").read("solution", reply, SUMS).value is None
 
 
 def test_a_statement_is_taken_without_the_thoughts_in_it() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.program_identity import program_key
+from evosyn.program_identity import program_key, why_not
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,9 @@ from evosyn.program_identity import program_key
         ("x = '''\n\n '''\n", "x = '''\n '''\n", False),
         ("x = f'''{1}\n# a\n '''\n", "x = f'''{1}\n# b\n '''\n", False),
         ("def f(a):\n    return a\n", "def f(b):\n    return b\n", False),
+        ("x = f()\n", "assert g()\nx = f()\n", False),
+        ("x = f()\n", "if __debug__:\n    g()\nx = f()\n", False),
+        ("if c:\n    pass\n    pass\nx = 1\ny = 2\n", "if c:\n    x = 1\npass\npass\ny = 2\n", False),
     ],
 )
 def test_keys_forgive_layout_and_nothing_else(one: str, other: str, equal: bool) -> None:
@@ -56,3 +60,19 @@ def test_a_blank_or_comment_line_makes_another_program_only_inside_a_string(
 @pytest.mark.parametrize("text", ["def", "x = (", "\0", "x" * 200_000, "x = " + "(" * 5000, "x = " + "9" * 5000])
 def test_what_is_no_program_has_no_key(text: str) -> None:
     assert program_key(text) is None
+
+
+FINALLY = "".join(" " * depth + "try: pass\n" + " " * depth + "finally:\n" for depth in range(28))
+SLOW = {
+    "combining characters": "a" + "\u0316\u0301" * 8_000 + " = 1\n",
+    "finally in finally": FINALLY + " " * 28 + "pass\n",
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("ask", [program_key, why_not])
+def test_a_text_that_takes_long_to_compile_is_read_quickly_or_has_no_key(ask, name: str) -> None:
+    started = time.process_time()
+    ask("def rank(evidence):\n    return 1\n" + SLOW[name])
+    assert time.process_time() - started < 1.0
+    assert program_key(SLOW["combining characters"]) is None

@@ -10,8 +10,8 @@ import click
 
 from evosyn.cli._synthesis_view import funnel
 from evosyn.cli._texts import head, matrix_lines, print_conclusion, print_matrix
+from evosyn.escaping import safe
 from evosyn.reading.checks import checks_of, program_of
-from evosyn.reading.plain import safe
 from evosyn.trajectories import told as told_of
 
 if TYPE_CHECKING:

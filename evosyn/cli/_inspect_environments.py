@@ -8,7 +8,7 @@ import click
 
 from evosyn.cli._inspect_summary import print_summary
 from evosyn.cli._texts import LETTERS, head
-from evosyn.reading.plain import safe
+from evosyn.escaping import safe
 
 if TYPE_CHECKING:
     from evosyn.reading.made_environments import DraftStep

@@ -9,7 +9,7 @@ import click
 
 from evosyn.cli._tables import print_table
 from evosyn.cli._texts import head, print_conclusion, print_matrix
-from evosyn.reading.plain import safe
+from evosyn.escaping import safe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

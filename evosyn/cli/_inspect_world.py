@@ -8,7 +8,7 @@ import click
 
 from evosyn.cli._inspect_summary import print_summary
 from evosyn.cli._texts import head
-from evosyn.reading.plain import safe
+from evosyn.escaping import safe
 from evosyn.reading.world_graph import told
 
 if TYPE_CHECKING:

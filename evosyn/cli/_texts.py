@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.reading.plain import safe
+from evosyn.escaping import safe
 
 if TYPE_CHECKING:
     from evosyn.reading.conclusions import Conclusion

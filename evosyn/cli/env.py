@@ -93,8 +93,8 @@ def run(config: CheckConfig, name: str, level: int, seed: int, answer: str | Non
     from evosyn.environments import environment
     from evosyn.environments.rows import rows_of
     from evosyn.environments.runner import EnvironmentRunner
+    from evosyn.escaping import safe
     from evosyn.randomness import SeedTree
-    from evosyn.reading.plain import safe
     from evosyn.records import Solution, Verdict
     from evosyn.workbench import Workbench
 
@@ -202,7 +202,7 @@ def _climb_json(name: str, climb: Climb) -> Mapping[str, Json]:
 
 
 def _show_climb(name: str, climb: Climb) -> None:
-    from evosyn.reading.plain import safe
+    from evosyn.escaping import safe
 
     flags = f"  look at: {', '.join(climb.flags)}" if climb.flags else ""
     told = safe(f"{climb.stage}: {climb.reason}") if climb.reason else "passes"

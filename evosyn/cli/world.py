@@ -128,7 +128,7 @@ def check(config: CheckConfig, source: str, as_json: bool) -> int:
     """Check a world from its files: digests, schema, tools and their testings, graph, references, near misses,
     dataset. Ends with 1 if one is wrong."""
     from evosyn.domains.tool_use import NAME
-    from evosyn.reading.plain import safe
+    from evosyn.escaping import safe
     from evosyn.synthesis.worlds.examining import dataset_faults, testing_faults
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.checking import check_world

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator, Sequence
 
-from evosyn.codeblocks import CodeBlock, binding, is_defining
-from evosyn.fences import Fence, markdown_fences
+from evosyn.codeblocks import CodeBlock, binding, is_defining, open_blocks
+from evosyn.fences import Fence, markdown_fences, without_fences
 from evosyn.parsing import literal, parsed
 from evosyn.records import Json, json_text
 
@@ -34,6 +35,14 @@ def python_blocks(text: str) -> list[CodeBlock]:
     found = fences(text)
     blocks = [CodeBlock(fence.text, fence.start) for fence in found if fence.language in (*PYTHON, "")]
     return blocks if found else [CodeBlock(text[:MAX_REPLY], 0)]
+
+
+def sets_of_blocks(text: str) -> Iterator[Sequence[CodeBlock]]:
+    """What may be Python, one reading of the reply after the other: `python_blocks`, then what stands in the open
+    beside its fences, as programs and as lines. The first set that holds an answer counts."""
+    yield python_blocks(text)
+    yield from open_blocks(text[:MAX_REPLY])
+    yield [CodeBlock(without_fences(text[:MAX_REPLY]), 0)]
 
 
 def answers(text: str) -> list[Fence]:

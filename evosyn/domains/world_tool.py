@@ -19,7 +19,7 @@ from evosyn.domains.base import BaseDomain, model_of
 from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.domains.python.table import verdict_of
 from evosyn.domains.python.value_digests import digest_of_text
-from evosyn.domains.replies import defines, python_blocks
+from evosyn.domains.replies import defines, sets_of_blocks
 from evosyn.errors import FormatError, SandboxUnavailable
 from evosyn.jobs import CallsJob, CellResult, ItemOutcome, Limits, Status
 from evosyn.parsing import same_program
@@ -222,9 +222,11 @@ class WorldToolDomain(BaseDomain):
         if problem is None:
             return Parsed(None, "no-problem: a tool is read for the sake of its problem")
         world = world_of(problem)
-        blocks = [one.text for one in python_blocks(text) if defines(one.text, world.tools[0].name)]
+        name = world.tools[0].name
+        read = ([one.text for one in blocks if defines(one.text, name)] for blocks in sets_of_blocks(text))
+        blocks = next((blocks for blocks in read if blocks), [])
         if not blocks:
-            return Parsed(None, f"no-function: no block of Python defines {world.tools[0].name}")
+            return Parsed(None, f"no-function: no block of Python defines {name}")
         wrong = fault(with_source(world, blocks[-1]).tools[0])
         return Parsed(None, wrong) if wrong else Parsed(Solution(blocks[-1].strip() + "\n"))
 

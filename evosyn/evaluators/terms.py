@@ -7,8 +7,9 @@ cut as text (`strategies.grammar.cuts`). Nothing is run.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
-from evosyn.strategies.grammar.cuts import cuts
+from evosyn.strategies.grammar.cuts import longest_cuts
 from evosyn.strategies.grammar.source import read, write
 from evosyn.strategies.grammar.terms import without_terms
 
@@ -32,13 +33,12 @@ class Variant:
 
 
 def variants(program: str) -> list[Variant]:
-    """The program without each of its terms, the longest terms first; nothing for a text that does not parse, or that
-    cannot be written again."""
+    """The program without each of its terms, the longest terms first; nothing for a text that does not parse, that
+    cannot be written again, or that is too long (`cuts.LONGEST`)."""
     genetic = read(program)
     if genetic is not None:
         cut = [
             Variant(f"{one.removed}, only {one.left}", one.tree, write(one.program)) for one in without_terms(genetic)
         ]
         return sorted(cut, key=lambda variant: -len(variant.removed))[:MOST]
-    found = [(Variant(one.removed, f"line {one.line}", one.text), one.line) for one in cuts(program)]
-    return [one for one, _ in sorted(found, key=lambda pair: (-len(pair[0].removed), pair[1]))][:MOST]
+    return [Variant(one.removed, f"line {one.line}", one.text) for one in islice(longest_cuts(program), MOST)]

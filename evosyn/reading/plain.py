@@ -1,4 +1,4 @@
-"""Answers as JSON, and texts that cannot mislead: models wrote most of what a directory holds."""
+"""Answers as JSON."""
 
 from __future__ import annotations
 
@@ -20,10 +20,3 @@ def plain(answer: object) -> Json:
     if isinstance(answer, float) and not math.isfinite(answer):
         return None
     return answer
-
-
-def safe(text: str) -> str:
-    """A text with every control and direction character but newline and tab escaped."""
-    return "".join(
-        one if one in "\n\t" or one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
-    )

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evosyn.errors import UsageError
+from evosyn.escaping import safe
 from evosyn.reading.base import Listed, Reading, WaitingReading
 from evosyn.reading.opening import is_awaited, open_directory
-from evosyn.reading.plain import plain, safe
+from evosyn.reading.plain import plain
 from evosyn.records import Json
 
 LISTED = 500

@@ -1,5 +1,6 @@
 """What a strategy sees of a sub-matrix is the same cells, whatever their order."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -55,6 +56,8 @@ def test_all_that_a_matrix_of_verdicts_alone_lacks_is_unknown_and_nothing_that_o
         ('"""It needs no evidence.values, and "no" \\""" .calls."""\nx = e.payload', ("payload",)),
         ("x = 'it\\'s e.values'\ny = \"e.calls '\" + e.statement  # it's e.verdicts", ("statement",)),
         ("'''e.calls\ne.values'''", ()),
+        ("x = 'a\\\n e.calls'\ny = e.values", ("values",)),
+        ("x = 'never closed e.calls\ny = e.values", ("values",)),
     ],
 )
 def test_what_a_comment_or_a_text_mentions_is_not_read(text: str, found: tuple[str, ...]) -> None:
@@ -65,3 +68,10 @@ def test_the_evidence_of_a_matrix_is_made_once_where_it_is_drawn_from_again():
     once = EvidencesOnce()
     one, other = (PassMatrix(name, np.array([list("PF"), list("FP")])) for name in "ab")
     assert once(one) is once(one) and once(one) is not once(other)
+
+
+@pytest.mark.parametrize("text", ["'\\\n\"" + '\\"' * 40_000, '\\"' * 40_000, "'''" + "\\'" * 40_000, '"' * 80_000])
+def test_quotes_that_nothing_closes_are_passed_over_in_no_time(text: str) -> None:
+    started = time.process_time()
+    assert reads("x = e.passed\n" + text) == ("passed",)
+    assert time.process_time() - started < 1.0

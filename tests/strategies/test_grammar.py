@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import contextlib
 import random
 import sys
 import threading
@@ -25,7 +26,7 @@ from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, Typ
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.grammar.simplify import simplified
-from evosyn.strategies.grammar.source import read, write
+from evosyn.strategies.grammar.source import meant, read, write
 from evosyn.strategies.grammar.terms import glossary, notation, without_terms
 from evosyn.strategies.grammar.trees import MAX_SIZE, crossed, fits, mutated, random_program
 from evosyn.strategies.proposers.genetic import GeneticProposer
@@ -234,11 +235,58 @@ def test_a_program_outside_the_grammar_is_not_read(edit):
     assert edit(text) != text and read(edit(text)) is None
 
 
-def test_edits_within_the_grammar_are_read():
+def test_edits_in_the_notation_of_the_grammar_are_varied_and_run_as_they_stand():
     text = write(INITIAL).replace("tidy(passed.mean(axis=1))", "tidy(passed.mean(axis=1) * 2 - 0.5)  # mine")
-    found = read(text)
-    assert found is not None
+    found = meant(text)
+    assert found is not None and read(text) is None
     assert found.solutions == Node("plus", (Node("times", (Node("row_mean", (Node("passed"),)), 2.0)), -0.5))
+
+
+@pytest.mark.parametrize(
+    "edit", [lambda text: "# mine\n\n" + text, lambda text: text.replace("(axis=1)", "( axis = 1)")]
+)
+def test_layout_and_comments_leave_a_program_what_it_is(edit):
+    text = write(INITIAL)
+    assert edit(text) != text and read(edit(text)) == INITIAL and Reader().key(edit(text)) == Reader().key(text)
+
+
+OTHER = "lambda x: -np.arange(len(x)) * 1.0"
+OTHERWISE = {
+    "default": ("rank(evidence)", f"rank(evidence=globals().update(tidy={OTHER}))"),
+    "decorator": ("def tidy(", f"@(lambda _: {OTHER})\ndef tidy("),
+    "return type": ("rank(evidence)", "rank(evidence) -> Tuple[np.ndarray, np.ndarray]"),
+    "type": ("rank(evidence)", "rank(evidence: Evidence)"),
+    "keyword-only": ("rank(evidence)", "rank(evidence, *, more)"),
+    "all keywords": ("rank(evidence)", "rank(evidence, **more)"),
+    "yield": ("testing_scores\n", "testing_scores\n    yield 1\n"),
+    "local": ("testing_scores\n", "testing_scores\n    np = 1\n"),
+    "no numpy": ("import numpy as np", ""),
+    "no helper": ("def tidy(", "def untidy("),
+    "further arguments": ("tidy(passed.mean(axis=1))", f"tidy(passed.mean(axis=1), globals().update(tidy={OTHER}))"),
+    "keywords": ("tidy(passed.mean(axis=1))", "tidy(passed.mean(axis=1), size=1)"),
+    "of the mean": ("passed.mean(axis=1)", "passed.mean(0, axis=1)"),
+    "assert": ("\n\n\ndef rank", f"\n\n\nassert [tidy := {OTHER}]\n\n\ndef rank"),
+    "names": ("solution_scores = tidy", "found = solution_scores = tidy"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_a_text_that_does_more_than_its_tree_says_runs_as_text_and_has_a_key_of_its_own(name):
+    ours, reader, behind = write(INITIAL), Reader(), Stacking()
+    text = ours.replace(*OTHERWISE[name])
+    assert text != ours and read(text) is None and reader.read(text) is None
+    assert reader.key(ours) != reader.key(text) == program_key(text) is not None
+    with contextlib.suppress(Exception):
+        TreeRunner(behind, reader).rank([ours, text], [evidence(3)])
+    assert behind.asked == [text]
+
+
+@pytest.mark.parametrize("name", ["decorator", "default", "type"])
+def test_what_a_text_means_is_varied_and_proposed_itself(name):
+    text = write(INITIAL).replace(*OTHERWISE[name])
+    made = asyncio.run(GeneticProposer(16, Reader()).propose(replace(context(text), around=True))).candidates
+    assert made[0].text == write(INITIAL) and made[0].detail == {"operator": "near"}
+    assert all(read(one.text) is not None for one in made)
 
 
 class Behind:

@@ -102,6 +102,39 @@ def test_texts_that_are_empty_and_durations_that_nobody_measured_are_named_where
     assert not isinstance(held, Invalid) or set(held.unknown) <= {"values"}
 
 
+ODD = "def rank(e):\n    raise ValueError('\\ud800 x \\x1b[2J\\u202e' + 'a' * 100_000)\n"
+FORGED = """
+def rank(e):
+    try:
+        1 / 0
+    except Exception as error:
+        frame = error.__traceback__.tb_frame
+    while frame.f_code.co_name != "_ranked":
+        frame = frame.f_back
+    frame.f_globals["_refused"] = lambda *_: {"reason": chr(0xd800) + chr(27) + "[2J" + "a" * 500_000, "unknown": []}
+    raise ValueError
+"""
+
+
+@pytest.mark.parametrize("text", [ODD, FORGED])
+def test_a_reason_is_one_short_line_that_can_be_printed(runner: SandboxedRunner, text: str) -> None:
+    (found,) = runner.rank([text], SEEN)
+    assert isinstance(found, Invalid) and found.reason.isprintable() and found.reason.isascii()
+    assert "\\ud800" in found.reason and "\\x1b[2J" in found.reason and len(found.reason) <= 600
+
+
+def test_what_is_unknown_for_some_testings_is_named_where_a_program_fails(runner: SandboxedRunner) -> None:
+    values = (np.ones((2, 1), np.uint64), None)
+    partly = replace(evidence_of(PassMatrix("p", np.array([list("PF"), list("FP")]))), values_NMC=values)
+    text = "def rank(e):\n    return [v.sum() for v in e.values], e.passed.sum(0)\n"
+    (found,) = runner.rank([text], [partly])
+    assert isinstance(found, Invalid) and found.unknown == ()
+    assert found.reason.endswith("; it read what is unknown for some testings (None there): evidence.values")
+    whole = replace(partly, values_NMC=(np.ones((2, 1), np.uint64),) * 2)
+    (found,) = runner.rank([text.replace("[v.", "1 / [0 * v.")], [whole])
+    assert isinstance(found, Invalid) and "unknown" not in found.reason
+
+
 def test_programs_and_evidences_may_be_none(runner: SandboxedRunner) -> None:
     assert runner.rank([], SEEN) == []
     assert [len(found) for found in runner.rank([GOOD], ())] == [0]

@@ -1,5 +1,6 @@
 """What is tried around a program of a model: as a tree where it can be read, as a whole where not."""
 
+import ast
 import random
 import time
 from collections import Counter
@@ -11,12 +12,13 @@ import pytest
 from evosyn.sandbox.company import NUMPY, admits
 from evosyn.strategies import load_known
 from evosyn.strategies.genome import StrategyGenome
+from evosyn.strategies.grammar.cuts import MOST_TERMS, cuts, longest_cuts
 from evosyn.strategies.grammar.grammar import Node, Program, uses_scores
 from evosyn.strategies.grammar.neighbours import around
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.grammar.simplify import simplified
-from evosyn.strategies.grammar.source import called_in, graft, rank_of, read, write
+from evosyn.strategies.grammar.source import called_in, graft, meant, rank_of, read, write
 from evosyn.strategies.grammar.surroundings import TextVariant, surroundings
 from evosyn.strategies.grammar.terms import notation
 
@@ -129,7 +131,7 @@ def test_doubling_in_the_notation_of_the_grammar_is_refused_quickly():
         "    solution_scores = ", f"    x0 = passed.mean(axis=1)\n{lines}    solution_scores = "
     )
     began = time.process_time()
-    assert read(text) is None
+    assert meant(text) is None and read(text) is None
     assert time.process_time() - began < 2.0
 
 
@@ -145,3 +147,37 @@ def test_functions_of_the_grammar_are_told_in_a_line_and_need_not_be_written_out
     assert {"def spread(", "def gap(", "def ratio("} <= {
         line.partition("(")[0] + "(" for line in found.value.splitlines()
     }
+
+
+TERMS = "".join(f"    x += {number} + {number} * 2\n" for number in range(250))
+MIXED = """'''words'''
+'''more words'''
+class Kind:
+    def size(self): return f"{1 + 2}
+" + '''a
+b'''
+@kept(1 + 2)
+def each(x=3 * 4): x -= 3
+x = y = a - b; x *= 2
+while a + b:
+    x += 1
+"""
+
+
+@pytest.mark.parametrize("text", [load_known("b4"), load_known("decide"), MIXED.replace('}\n"', '}\\n"')])
+def test_a_cut_changes_one_term_and_is_written_like_the_program(text):
+    found = list(cuts(text))
+    assert (
+        found and found == list(cuts(text)) and {one.text for one in found} == {one.text for one in longest_cuts(text)}
+    )
+    for one in found:
+        assert one.text == ast.unparse(ast.parse(one.text)) != ast.unparse(ast.parse(text))
+
+
+def test_cuts_of_long_programs_are_bounded_in_time_and_number():
+    text = f"def rank(evidence):\n    x = 0\n{TERMS}    return x, x\n"
+    began = time.process_time()
+    assert len(list(islice(cuts(text), 100))) == 100 and len(list(islice(longest_cuts(text), 40))) == 40
+    assert len(list(cuts(f"x = 0\n{TERMS.replace('    ', '')}"))) == MOST_TERMS
+    assert not list(cuts(TERMS.replace("    ", "") * 6))
+    assert time.process_time() - began < 4.0

@@ -11,8 +11,8 @@ from evosyn.cli.inspect import command
 from evosyn.dataset import read_dataset, read_rejects
 from evosyn.domains import Domains
 from evosyn.environments.rows import EnvironmentRow, samples_of
+from evosyn.escaping import safe
 from evosyn.reading.data import DataReading, SampleStory
-from evosyn.reading.plain import safe
 from evosyn.records import Problem, Solution, Testing
 from evosyn.synthesis.config import SynthesizeConfig
 

@@ -7,7 +7,7 @@ import ast
 from evosyn.domains.python.context import source_of
 from evosyn.domains.python.payload import entry_point
 from evosyn.domains.python.reading import with_helpers
-from evosyn.domains.replies import defines, python_blocks
+from evosyn.domains.replies import defines, sets_of_blocks
 from evosyn.parsing import parsed
 from evosyn.records import Problem, Testing
 
@@ -16,13 +16,14 @@ MAX_ASSERTS = 1000
 
 def read_asserts(text: str, problem: Problem) -> Testing | None:
     """The last block that defines `check`, with its helpers, or holds asserts; None where there is none."""
-    blocks = python_blocks(text)
-    for block in reversed(blocks):
-        if defines(block.text, "check"):
-            return Testing("program", {"code": with_helpers(block, blocks) + "\n"})
-        asserts = _asserts(block.text, entry_point(problem).rpartition(".")[2])
-        if asserts:
-            return Testing("asserts", {"asserts": asserts})
+    function = entry_point(problem).rpartition(".")[2]
+    for blocks in sets_of_blocks(text):
+        for block in reversed(blocks):
+            if defines(block.text, "check"):
+                return Testing("program", {"code": with_helpers(block, blocks) + "\n"})
+            asserts = _asserts(block.text, function)
+            if asserts:
+                return Testing("asserts", {"asserts": asserts})
     return None
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from evosyn.chat import Parsed
 from evosyn.domains.python.reading import with_helpers
-from evosyn.domains.replies import defines, python_blocks
+from evosyn.domains.replies import defines, sets_of_blocks
 from evosyn.records import Json, Testing, json_text
 
 MOST_INPUTS, LONGEST_OUTPUT = 5, 20_000
@@ -21,8 +21,8 @@ MOST_INPUTS, LONGEST_OUTPUT = 5, 20_000
 
 def read_inputs(text: str, kind: str) -> Parsed[Testing]:
     """The last block that defines `build_inputs()`, with its helpers, as cases of whose outputs nothing is said yet."""
-    blocks = python_blocks(text)
-    found = [block for block in blocks if defines(block.text, "build_inputs")]
+    read = ((blocks, [one for one in blocks if defines(one.text, "build_inputs")]) for blocks in sets_of_blocks(text))
+    blocks, found = next((pair for pair in read if pair[1]), ((), []))
     if not found:
         return Parsed(None, "no-inputs: no block defines build_inputs()")
     source = with_helpers(found[-1], blocks)

@@ -13,7 +13,7 @@ from evosyn.chat import Parsed
 from evosyn.codeblocks import MAX_BLOCKS, CodeBlock, binding, completed, last_answer, without_uses
 from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.domains.python.shapes import checked
-from evosyn.domains.replies import PYTHON, answers, defines, python_blocks, read_json, tree_of
+from evosyn.domains.replies import PYTHON, answers, defines, python_blocks, read_json, sets_of_blocks, tree_of
 from evosyn.errors import FormatError
 from evosyn.names import BUILTINS, bound_names, free_names
 from evosyn.parsing import parsed
@@ -97,22 +97,16 @@ def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> P
     """The program of a reply, with what it needs of the other blocks: the last block that defines the entry point, a
     body that completes the starter code, or all blocks together; a block that imports it or leaves its body out, where
     there is no other. Without an entry point, the last block that does something."""
-    blocks = [block for block in python_blocks(text) if block.text.strip()][-MAX_BLOCKS:]
-    if not blocks:
-        return Parsed(None, "no-code: no fenced block")
     name = entry_point.partition(".")[0]
     names = [name] if name else []
-    own = without_uses(blocks, names)
-    bodies = [
-        block._replace(text=f"{starter_code.rstrip()}\n{block.text.rstrip()}\n")
-        for block in own
-        if name and starter_code and block.text[:1].isspace()
-    ]
-    together = [CodeBlock("\n".join([block.text for block in own]), 0)]
-    for candidates in (own, bodies, together):
-        answer = last_answer(candidates, names) if name else _last_acting(candidates)
+    for blocks in sets_of_blocks(text) if name else [python_blocks(text)]:  # a part of a script acts as well
+        own = without_uses(_last_blocks(blocks), names)
+        answer = _answer(own, names, starter_code)
         if answer is not None:
             return Parsed(Solution(with_helpers(answer, own) + "\n"))
+    blocks = _last_blocks(python_blocks(text))
+    if not blocks:
+        return Parsed(None, "no-code: no fenced block")
     trees = [tree_of(block.text) for block in blocks]
     naming = [block for block, tree in zip(blocks, trees, strict=True) if tree and binding(tree, names)]
     if naming:
@@ -122,6 +116,22 @@ def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> P
     if any(trees):
         return Parsed(None, "no-code: a word or a value, which does nothing")
     return Parsed(None, "does-not-parse: no block is Python")
+
+
+def _last_blocks(blocks: Sequence[CodeBlock]) -> list[CodeBlock]:
+    return [block for block in blocks if block.text.strip()][-MAX_BLOCKS:]
+
+
+def _answer(own: Sequence[CodeBlock], names: Sequence[str], starter_code: str) -> CodeBlock | None:
+    """The last block that defines the entry point, a body that completes the starter code, or all blocks together."""
+    bodies = [
+        block._replace(text=f"{starter_code.rstrip()}\n{block.text.rstrip()}\n")
+        for block in own
+        if names and starter_code and block.text[:1].isspace()
+    ]
+    together = [CodeBlock("\n".join([block.text for block in own]), 0)]
+    answers = (last_answer(one, names) if names else _last_acting(one) for one in (own, bodies, together))
+    return next((answer for answer in answers if answer is not None), None)
 
 
 def _last_acting(blocks: Sequence[CodeBlock]) -> CodeBlock | None:
@@ -172,8 +182,7 @@ def read_cases(
     """
     for block in answers(text):
         if block.language in (*PYTHON, "") and defines(block.text, "build_cases"):
-            source = with_helpers(CodeBlock(block.text, block.start), python_blocks(text))
-            return Parsed(checked({"kind": kind, "cases": {"python": source + "\n"}}))
+            return Parsed(_built(kind, CodeBlock(block.text, block.start), python_blocks(text)))
         cases = _case_list(read_json(block.text))
         if cases is None:
             continue
@@ -182,7 +191,15 @@ def read_cases(
             return Parsed(checked(body))
         except FormatError as error:
             return Parsed(None, f"bad-cases: {error}")
+    for blocks in sets_of_blocks(text):
+        builders = [block for block in blocks if defines(block.text, "build_cases")]
+        if builders:
+            return Parsed(_built(kind, builders[-1], blocks))
     return Parsed(None, "no-cases: neither a JSON list of cases nor build_cases()")
+
+
+def _built(kind: str, builder: CodeBlock, blocks: Sequence[CodeBlock]) -> Testing:
+    return checked({"kind": kind, "cases": {"python": with_helpers(builder, blocks) + "\n"}})
 
 
 def _case_list(value: Json) -> list[Json] | None:

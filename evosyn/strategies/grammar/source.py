@@ -1,5 +1,8 @@
-"""Trees as ordinary strategy source, and back: what is written here a person or a model can take on, and what they
-leave within the grammar is read again. A program that steps outside is simply not one of ours (`read` gives None).
+"""Trees as ordinary strategy source, and back: what is written here a person or a model can take on.
+
+A source is one of ours (`read`) where it is what we write for its tree: then the tree says all that it does. What they
+say in the notation of the grammar and in other words or with other parts has a tree that it means (`meant`), to be
+varied; it may do something else, and is run as the text that it is.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from textwrap import indent
 from typing import NamedTuple
 
 from evosyn.parsing import parsed
+from evosyn.program_identity import MAX_CHARACTERS, program_key
 from evosyn.strategies.grammar import helpers
 from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, size_of, type_of
 
@@ -141,9 +145,25 @@ class _Body:
 
 
 def read(text: str) -> Program | None:
-    """The trees of a source that stays within the grammar, or None. Nothing is executed."""
+    """The trees of a source that does what they say, and nothing else: `write` gives the same program for them, but for
+    layout, comments and docstrings. None for any other. Nothing is executed."""
+    program = meant(text)
+    return program if program is not None and is_written(text, program) else None
+
+
+def is_written(text: str, program: Program) -> bool:
+    """Whether a source is what `write` gives for a program, but for layout, comments and docstrings."""
+    own = write(program)
+    return text == own or program_key(text) == program_key(own)
+
+
+def meant(text: str) -> Program | None:
+    """The trees of a source that is put in the notation of the grammar, under whatever names, or None.
+
+    They are no more than a place to begin to vary it from: what is passed over here may change all that it does.
+    """
     try:
-        return _read_module(parsed(text))
+        return _read_module(parsed(text)) if len(text) <= MAX_CHARACTERS else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

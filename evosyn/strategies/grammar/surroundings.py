@@ -1,8 +1,9 @@
 """What to try around a program that a model wrote, as texts, whether it can be read into the grammar or not.
 
-One that is written in it is varied as a tree. Of any other its constants are moved, and the whole of it, unread, gives
-its scores to trees that go on from them; its terms are left out as text, and the tree that is nearest to it (`nearest`)
-is varied beside. Of a program of another form than `rank(evidence)` constants and terms alone.
+One that is put in its notation is varied as a tree; where it may do more than that says, the tree itself comes first.
+Of any other its constants are moved, and the whole of it, unread, gives its scores to trees that go on from them; its
+terms are left out as text, and the tree that is nearest to it (`nearest`) is varied beside. Of a program of another
+form than `rank(evidence)` constants and terms alone.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ class TextVariant(NamedTuple):
 
 def surroundings(text: str, reader: Reader, rng: random.Random) -> Iterator[TextVariant]:
     """The variants of a program, no two alike and none like it, the nearest first."""
-    program = reader.read(text)
+    program = reader.meant(text)
     if program is not None:
+        if reader.read(text) is None:
+            yield TextVariant(reader.write(program), "near")
         yield from _written(program, reader.write, rng)
         return
     moved = (TextVariant(one, "constant") for one in each_moved(text, FACTORS))

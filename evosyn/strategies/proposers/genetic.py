@@ -1,9 +1,9 @@
 """The genetic proposer: no model, no cost; a burst of variants of the parent for each proposal.
 
-Parents of our own grammar are varied as trees: crossover with inspirations, mutation, re-tuned constants. A program
-that steps outside the grammar (a model's, a person's) is opaque: its constants are re-tuned, and beside them come
-variants of readable inspirations, so a proposal is never empty. What a model has just written gets a burst of its own
-(`surroundings`). Koza 1992; LLaMEA-HPO for re-tuning a model's program.
+Parents in the notation of our own grammar are varied as trees: crossover with inspirations, mutation, re-tuned
+constants. A program that steps outside the grammar (a model's, a person's) is opaque: its constants are re-tuned, and
+beside them come variants of readable inspirations, so a proposal is never empty. What a model has just written gets a
+burst of its own (`surroundings`). Koza 1992; LLaMEA-HPO for re-tuning a model's program.
 """
 
 from __future__ import annotations
@@ -74,12 +74,13 @@ class GeneticProposer:
         return Proposal(candidates=tuple(made.values()))
 
     def _varied(self, context: ProposalContext, rng: random.Random, wanted: int) -> dict[str, Candidate]:
-        parent = self._reader.read(context.parent.candidate.text)
+        text = context.parent.candidate.text
+        parent = self._reader.meant(text)
         others = [elite for elite in (*context.inspirations, *context.top) if elite is not context.parent]
-        donors = {elite.candidate.id: self._reader.read(elite.candidate.text) for elite in others}
+        donors = {elite.candidate.id: self._reader.meant(elite.candidate.text) for elite in others}
         readable = {name: program for name, program in sorted(donors.items()) if program is not None}
         made: dict[str, Candidate] = {}
-        tried = {parent}
+        tried = {self._reader.read(text)}
         if parent is None:
             self._retune_opaque(context, rng, made, wanted // 2)
         for _ in range(wanted * ATTEMPTS):

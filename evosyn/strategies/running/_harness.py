@@ -91,11 +91,18 @@ def _more(key: str, read: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _calls(pack: dict[str, Any], numbers: Sequence[int | None], *_: int) -> tuple[Any, ...]:
+    _note_holes(pack, "calls", numbers)
     return tuple([None if number is None else pack["calls"][number] for number in numbers])
 
 
-def _values(_pack: dict[str, Any], found: Sequence[bytes | None], m: int, _n: int) -> list[Any]:
+def _values(pack: dict[str, Any], found: Sequence[bytes | None], m: int, _n: int) -> list[Any]:
+    _note_holes(pack, "values", found)
     return [None if data is None else np.frombuffer(data, np.uint64).reshape(m, -1) for data in found]
+
+
+def _note_holes(pack: dict[str, Any], name: str, found: Sequence[Any]) -> None:
+    if any(one is None for one in found):
+        pack.setdefault("holes", set()).add(name)
 
 
 READERS: dict[str, Callable[..., Any]] = {
@@ -173,9 +180,9 @@ def _ranked(program: str, pack: dict[str, Any], argument: dict[str, Any]) -> dic
         rank = _load(program, pack["lists"])
         scores = _rank_all(rank, pack, argument)
     except BrokenStrategy as error:
-        return _refused(str(error), pack["unknown"])
+        return _refused(str(error) + _holes(pack), pack["unknown"])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (the sandbox boundary)
-        return _refused(_explain(error, program), pack["unknown"])
+        return _refused(_explain(error, program) + _holes(pack), pack["unknown"])
     finally:
         vars(builtins).update(real)
     return {"scores": scores.tobytes()}
@@ -304,6 +311,12 @@ def _explain(error: BaseException, program: str) -> str:
         trace = trace.tb_next
     message = str(error)
     return f"{type(error).__name__}{': ' if message else ''}{message[:300]}" + _at(program, line)
+
+
+def _holes(pack: dict[str, Any]) -> str:
+    """What it read that is None for some testings only, in words behind a reason."""
+    names = ", ".join(f"evidence.{name}" for name in sorted(pack.get("holes", ())))
+    return f"; it read what is unknown for some testings (None there): {names}" if names else ""
 
 
 def _refused(reason: str, unknown: set[str]) -> dict[str, Any]:

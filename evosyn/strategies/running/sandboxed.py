@@ -19,6 +19,7 @@ from itertools import chain
 import numpy as np
 
 from evosyn.errors import SandboxUnavailable
+from evosyn.escaping import one_line
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.rankings import Rankings
@@ -196,7 +197,7 @@ def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -
 def _rankings(value: Json, evidences: Sequence[Evidence]) -> Rankings | Invalid:
     """The scores of one program; they were computed beside it, so their form is not trusted."""
     if isinstance(value, dict) and isinstance(value.get("reason"), str):
-        return _refused(value["reason"], value.get("unknown"))
+        return _refused(one_line(value["reason"]), value.get("unknown"))
     raw = value.get("scores") if isinstance(value, dict) else None
     sizes = [evidence.passed_MN.shape for evidence in evidences]
     expected = sum(chain.from_iterable(sizes)) * BYTES_PER_SCORE

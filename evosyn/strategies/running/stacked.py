@@ -1,8 +1,9 @@
 """A strategy runner that has programs of our own grammar scored on whole stacks of problems, in the sandbox.
 
-A program is read as a tree; if it is one of the grammar, its own lines are known to look along the last axes only, so
-that one call ranks a stack of problems instead of one call each. Scores are the same either way, bit for bit (a test
-compares them). Every other program, and whatever goes wrong here, goes to the runner behind. DESIGN.md section 5.
+A program is read as a tree; if it is what we write for that tree, its own lines are known to look along the last axes
+only, so that one call ranks a stack of problems instead of one call each. Scores are the same either way, bit for bit
+(a test compares them). Every other program, and whatever goes wrong here, goes to the runner behind. DESIGN.md
+section 5.
 """
 
 from __future__ import annotations

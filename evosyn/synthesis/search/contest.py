@@ -17,7 +17,7 @@ from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.intervals import Strata
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, PassMatrix
-from evosyn.synthesis.search.fresh import BATCH, DIGITS, Fresh, Gain, Scored, gain_of, joined, merit
+from evosyn.synthesis.search.fresh import BATCH, DIGITS, FreshDraws, Gain, Scored, gain_of, joined, merit
 from evosyn.synthesis.search.places import Behind, Places
 
 MOST_BATCHES = 16
@@ -85,7 +85,7 @@ def decide(
         UsageError: no program is valid.
     """
     names = {text: name for name, text in known.items()}
-    fresh = Fresh(runner, matrices, scoring)
+    fresh = FreshDraws(runner, matrices, scoring)
     rivals = [one.text for one in finalists if one.text not in names]
     found = fresh.score([*rivals, *names], FIRST_BATCHES)
     if not found:
@@ -123,7 +123,7 @@ def decide(
     )
 
 
-def _undecided(fresh: Fresh) -> str:
+def _undecided(fresh: FreshDraws) -> str:
     """Why nothing can be shown on these draws; empty where something can."""
     tasks = len(set(fresh.strata.tasks_P))
     if not fresh.draws_matter:
@@ -149,7 +149,9 @@ def _leaders(
     return list(dict.fromkeys([*ordered[:LEADERS], *nowhere[:LEADERS]]))
 
 
-def _compared(fresh: Fresh, rivals: Sequence[str], rules: Sequence[str], first: dict[str, Scored]) -> dict[str, Scored]:
+def _compared(
+    fresh: FreshDraws, rivals: Sequence[str], rules: Sequence[str], first: dict[str, Scored]
+) -> dict[str, Scored]:
     """Leaders and rules on draws that come after the first, until others would hardly move a gain. Who can no longer
     win is left out on the way; what was drawn before stands where no rule is valid any more."""
     found: dict[str, Scored] = {}

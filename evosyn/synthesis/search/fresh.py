@@ -87,7 +87,7 @@ def merit(text: str, scored: Scored) -> tuple[float, float, int, str]:
     return round(scored.score, DIGITS), round(scored.testing, DIGITS), -code_tokens(text), text
 
 
-class Fresh:
+class FreshDraws:
     """Draws in batches, each of its own seed; those of a problem are the same among whatever others it stands.
 
     Attributes:
@@ -116,9 +116,9 @@ class Fresh:
                 break
         return found
 
-    def of(self, matrices: Sequence[PassMatrix]) -> Fresh:
+    def of(self, matrices: Sequence[PassMatrix]) -> FreshDraws:
         """The same of other problems, from the first batch on."""
-        return Fresh(self._runner, matrices, self._scoring)
+        return FreshDraws(self._runner, matrices, self._scoring)
 
     def _batch(self, texts: Sequence[str]) -> dict[str, Scored]:
         seed = SeedTree(self._scoring.seed).child("batch", self.batches).integer() % 2**31

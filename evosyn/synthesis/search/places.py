@@ -14,7 +14,7 @@ import numpy as np
 
 from evosyn.evaluators.heldout import pool_of
 from evosyn.evaluators.views import ONLY_RIGHT, RIGHT_UNRECORDED, UNRECORDED, plain, right
-from evosyn.synthesis.search.fresh import DIGITS, ERRORS, Fresh, Scored, drawing_error
+from evosyn.synthesis.search.fresh import DIGITS, ERRORS, FreshDraws, Scored, drawing_error
 
 MOST_FALL = 0.005
 """What a winner may fall short of a rule in one place."""
@@ -45,7 +45,7 @@ class Behind(NamedTuple):
         return round(max(0.0, self.by - self.allowed - ERRORS * self.error), DIGITS)
 
 
-class _Place:
+class _PlaceScores:
     """Scores in one place, in rounds of draws of which later ones hold fewer programs.
 
     Args:
@@ -53,7 +53,7 @@ class _Place:
         rules: texts of the known rules that count here.
     """
 
-    def __init__(self, fresh: Fresh | None, rules: Sequence[str], first: Mapping[str, Scored]) -> None:
+    def __init__(self, fresh: FreshDraws | None, rules: Sequence[str], first: Mapping[str, Scored]) -> None:
         self.fresh, self._rounds = fresh, [first]
         self._rules = sorted((text for text in rules if text in first), key=lambda text: -first[text].score)
 
@@ -92,17 +92,23 @@ class Places:
     """
 
     def __init__(
-        self, fresh: Fresh, found: Mapping[str, Scored], rules: Mapping[str, str], *, views: bool, solutions: int | None
+        self,
+        fresh: FreshDraws,
+        found: Mapping[str, Scored],
+        rules: Mapping[str, str],
+        *,
+        views: bool,
+        solutions: int | None,
     ) -> None:
         self._rules, self._pools_P = rules, np.array(fresh.strata.pools_P)
         leading = sorted((text for text in rules if text in found), key=lambda text: -found[text].score)[:BEST_RULES]
         batches = fresh.batches
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _PlaceScores] = {}
         pools = dict.fromkeys(fresh.strata.pools_P)
         for pool in pools if len(pools) > 1 else ():
             own = fresh.of([one for one in fresh.matrices if pool_of(one) == pool])
             rest = own.score([text for text in rules if text not in found], batches)
-            self._places[pool] = _Place(None, list(rules), {**self._part(found, pool), **rest})
+            self._places[pool] = _PlaceScores(None, list(rules), {**self._part(found, pool), **rest})
         all_right = right(fresh.matrices, solutions)
         for name, matrices, count in (
             (UNRECORDED, plain(fresh.matrices), list(rules)),
@@ -111,7 +117,7 @@ class Places:
         ):
             if views and matrices:
                 own = fresh.of(matrices)
-                self._places[name] = _Place(
+                self._places[name] = _PlaceScores(
                     own, count, own.score([*found, *(one for one in count if one not in found)], batches)
                 )
 

@@ -57,8 +57,13 @@ class EvolvedStrategies(StrategyGenome):
     def brief(self, context: ProposalContext) -> Told:
         """See `ports.Briefing.brief`."""
         shown = [elite.candidate for elite in (context.parent, *context.others)]
-        bodies = {one.id: rank_of(one.text) for one in shown if self.reader.read(one.text) is not None}
+        bodies = {one.id: rank_of(one.text) for one in shown if self._is_ours(one.text)}
         return self._briefer.brief(context)._replace(bodies=bodies, glossary=called_in(bodies.values()))
+
+    def _is_ours(self, text: str) -> bool:
+        """Whether all but its `rank` are the functions of the grammar as they are."""
+        program = self.reader.read(text)
+        return program is not None and self.reader.write(program) == text
 
     @property
     def header(self) -> Mapping[str, Json]:
