@@ -75,6 +75,8 @@ def load_strategy(spec: str | Path) -> str:
             raise UsageError(f"strategy {path}: has no {PROGRAM}; is it a finished `evosyn evolve` run?")
         path = path / PROGRAM
     elif not path.is_file():
+        if isinstance(spec, Path) or path.suffix == ".py" or len(path.parts) > 1:
+            raise UsageError(f"strategy {spec}: no such file or directory; known names: {', '.join(known_names())}")
         return load_known(str(spec))
     try:
         return path.read_text(encoding="utf-8-sig")
