@@ -385,8 +385,9 @@ class Workbench:
         agent = self.config.agent
         if agent.options or agent.name != AgentConfig().name:
             registry.find("agents", agent.name).configured(agent.options)
-        if sandbox != SandboxConfig():
+        if sandbox.options:
             registry.find("sandboxes", sandbox.backend).configured(sandbox.options)
+        if sandbox.runner != "local":
             name, options = sandbox.opened
             registry.find("sandboxes", name).configured(options)
 

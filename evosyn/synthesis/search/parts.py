@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evosyn import registry
 from evosyn.errors import UsageError
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evolve.arms import Arms, named_arm, named_arms, open_arms
@@ -47,13 +48,14 @@ def see_settings(config: EvolveConfig, workbench: Workbench) -> None:
     """See that there is everything that a configuration names, before anything is executed, drawn or asked.
 
     Raises:
-        UsageError: no such proposer, axis or program to start from; an option that does not fit; a proposer that asks
-            a model where none is named; no limit. (The workbench has seen to teacher and sandbox.)
+        UsageError: no such proposer, sandbox, axis or program to start from; an option that does not fit; a proposer
+            that asks a model where none is named; no limit. (The workbench has seen to the teacher.)
     """
     own = config.proposers
     arms = named_arms(own.arms, shared=_shared(config), options=own.options)
     if not workbench.has_model and any(arm.model is None and not arm.free for arm in arms.values()):
         raise UsageError(NO_MODEL)
+    registry.find("sandboxes", config.workbench.sandbox.backend)
     if config.evolved.name is None:
         axes_named(config.axes)
         for name in started_from(config):
