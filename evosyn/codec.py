@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
-from evosyn.errors import FormatError
+from evosyn.errors import FormatError, told_type
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -120,7 +120,7 @@ def _told(kind: type, found: ErrorDetails) -> FormatError:
         return FormatError(place, "is not a field of it", hint=_near(kind, place))
     asked = WORDS.get(found["type"].partition("_")[0])
     reason = found["msg"].replace("Input should", "must") if asked is None else f"must be {asked}"
-    return FormatError(place, f"{reason}, not {type(found['input']).__name__}", found["input"])
+    return FormatError(place, f"{reason}, not {told_type(found['input'])}", found["input"])
 
 
 def _near(kind: type, name: str) -> str:

@@ -20,8 +20,12 @@ _FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 _FAILED = "SQLITE_IOERR"
 _TABLES = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) != 'sqlite_'"
 _COLUMNS = "SELECT name FROM pragma_table_info(?)"
+NOT_OURS = "it shows no table of evosyn and is left as it is: move it away, or name another file"
+"""What to do about a file that may be the user's own."""
 ROOM = 64 * 1024
 """Bytes that a disk with room takes."""
+HEAD = 64 * 1024
+"""Bytes that hold the first page, where the tables are named: as large as a page may be."""
 Tables: TypeAlias = Mapping[str, tuple[str, ...]]
 """The columns of each table, by name."""
 
@@ -66,6 +70,18 @@ def _tables(path: Path, own: Tables) -> tuple[dict[str, str], Tables]:
         db.text_factory = partial(str, encoding="utf-8", errors="replace")  # a damaged name is one of something else
         kinds = dict(db.execute(_TABLES).fetchall())
         return kinds, {name: tuple(one for (one,) in db.execute(_COLUMNS, (name,))) for name in own if name in kinds}
+
+
+def shows_table(path: Path | None, own: Tables) -> bool:
+    """Whether a file, which may be damaged, shows at its head that it is one of SQLite with one of these tables."""
+    if path is None:
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError:
+        return False
+    return head.startswith(b"SQLite format 3\0") and any(f"TABLE {name}".encode() in head for name in own)
 
 
 @contextmanager

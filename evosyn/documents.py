@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from evosyn.errors import InputError
+from evosyn.errors import InputError, told_type
 from evosyn.jsonlines import Line, opened_for_reading
 from evosyn.records import Json
 
@@ -50,7 +50,7 @@ def scan_documents(path: Path) -> Iterator[Line | InputError]:
                 yield Line(line, value)
             elif value is not None:  # what lies between two `---`, or is all comments, is nothing
                 hint = "Write `key: value` lines, and `---` between two problems"
-                yield InputError(path, f"must be an object, not {type(value).__name__}", line=line, hint=hint)
+                yield InputError(path, f"must be an object, not {told_type(value)}", line=line, hint=hint)
     except yaml.MarkedYAMLError as error:
         yield _error(path, error)
     except yaml.reader.ReaderError as error:

@@ -105,6 +105,11 @@ class FormatError(ValueError):
         return InputError(path, self.reason, line=line, field=self.field, value=self.value, hint=self.hint)
 
 
+def told_type(value: object) -> str:
+    """The type of a value of JSON or YAML, as messages call it."""
+    return "null" if value is None else type(value).__name__
+
+
 class StateTooLarge(EvosynError):
     """What an actor left of a place is more than is kept of one: data of an episode, not a broken machine."""
 

@@ -27,6 +27,10 @@ OTHER = (
     "It was edited, or another version of evosyn wrote it: start again with another --out, or go on with that version"
 )
 
+INPUTS = "inputs"
+"""The key of a header that holds a digest of what a run works on."""
+OTHER_INPUTS = "the problems, or their parts, are other ones"
+
 
 class Journal:
     """An append-only file of JSON events, one a line, each with a checksum.
@@ -243,7 +247,10 @@ def _difference(held: Mapping[str, Json], given: Mapping[str, Json]) -> UsageErr
         return UsageError(f"the run directory holds a run of another kind ({held.get('kind')}); choose another --out")
     flat_held, flat_given = _flat(held), _flat(given)
     changed = [key for key in sorted({*flat_held, *flat_given}) if flat_held.get(key) != flat_given.get(key)]
-    shown = "; ".join(f"{key}: {flat_held.get(key)!r} there, {flat_given.get(key)!r} asked for" for key in changed[:4])
+    shown = "; ".join(
+        OTHER_INPUTS if key == INPUTS else f"{key}: {flat_held.get(key)!r} there, {flat_given.get(key)!r} asked for"
+        for key in changed[:4]
+    )
     told = f"the run directory holds a run with other settings ({shown}). Repeat its command, or choose another --out"
     return OtherSettings(told, tuple(changed[:4]))
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from evosyn.errors import InputError
+from evosyn.errors import InputError, told_type
 from evosyn.nesting import DEEPEST_LINE, is_deep
 from evosyn.records import Json, canonical_json
 from evosyn.rundir import replacing
@@ -152,7 +152,7 @@ def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
     if is_deep(value, DEEPEST_LINE):
         raise InputError(path, "is not JSON: nested too deeply", line=number)
     if not isinstance(value, dict):
-        raise InputError(path, f"must be a JSON object, not {type(value).__name__}", line=number, value=value)
+        raise InputError(path, f"must be a JSON object, not {told_type(value)}", line=number, value=value)
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from evosyn.codec import Through
-from evosyn.errors import FormatError
+from evosyn.errors import FormatError, told_type
 from evosyn.records import Json, Testing, outside_json
 
 
@@ -19,7 +19,7 @@ def testing_from_json(value: Json) -> Testing:
         FormatError: naming the field inside the object.
     """
     if not isinstance(value, dict):
-        raise FormatError("", f"must be an object with a 'kind', not {type(value).__name__}", value)
+        raise FormatError("", f"must be an object with a 'kind', not {told_type(value)}", value)
     kind = value.get("kind")
     if not isinstance(kind, str):
         raise FormatError("kind", "must be the name of a kind of testing", kind)

@@ -79,6 +79,11 @@ class TeacherConfig(PluginSection):
             return f"litellm:{self.model}"
         return self.model or self.name
 
+    @property
+    def is_model(self) -> bool:
+        """Whether one is named that may be asked for more than the offline one can say."""
+        return (self.spec or OFFLINE).partition(":")[0] != OFFLINE
+
 
 class SandboxConfig(PluginSection):
     """Where programs run; further keys are options of that sandbox.
@@ -286,8 +291,8 @@ class Workbench:
 
     @property
     def has_model(self) -> bool:
-        """Whether a teacher is named that may be asked for more than the offline one can say."""
-        return (self.config.teacher.spec or OFFLINE).partition(":")[0] != OFFLINE
+        """See `TeacherConfig.is_model`."""
+        return self.config.teacher.is_model
 
     def teacher(self, model: str | None = None, *, keep: bool = True) -> Teacher:
         """The teacher of the configuration, or that of another name asked in the same way; the caller closes it.
@@ -369,13 +374,13 @@ class Workbench:
         self.close()
 
     def _refuse_strangers(self, default: str | None) -> None:
-        """Options are checked before anything is written; those of arms that name models where no teacher is named.
+        """Names and options are checked before anything is written; options too where arms alone name models.
 
         Raises:
-            UsageError: one that the plug-in does not know.
+            UsageError: there is no plug-in of a name, or it does not know an option.
         """
         teacher, sandbox = self.config.teacher, self.config.sandbox
-        if teacher.options:
+        if teacher.options or teacher.spec not in (None, "self"):  # the model in training is no plug-in
             registry.find("teachers", teacher.spec or default or ANY_MODEL).configured(teacher.options)
         agent = self.config.agent
         if agent.options or agent.name != AgentConfig().name:

@@ -81,6 +81,7 @@ _SANDBOX = (
 )
 
 
+SHOWN = "Show the whole configuration that this comes to, and stop."
 SENTENCE = 200
 """Letters of a command's first sentence, which its group lists whole."""
 
@@ -117,8 +118,14 @@ class ConfiguredCommand(click.Command):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        if not any("--print-config" in option.opts for option in self.params):
+            self.params.insert(self._after_sets(), click.Option(["--print-config", "shown"], is_flag=True, help=SHOWN))
         self._presets = presets
         self._kind, self._needs, self._moved = kind, needs or {}, moved or {}
+
+    def _after_sets(self) -> int:
+        names = [option.name for option in self.params]
+        return names.index("sets") + 1 if "sets" in names else len(names)
 
     @property
     def kind(self) -> type[BaseModel]:
@@ -138,7 +145,12 @@ class ConfiguredCommand(click.Command):
         super().format_options(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
-        config = self.configuration(ctx.params)
+        shown, config = ctx.params.pop("shown", False), self.configuration(ctx.params)
+        if shown:
+            from evosyn.configs.saving import as_yaml
+
+            click.echo(as_yaml(config), nl=False)
+            return 0
         for key, told in self._needs.items():
             if not getattr(config, key):
                 raise UsageError(f"{told}, or give the --config of a run")

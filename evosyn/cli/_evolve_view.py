@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from evosyn.evolve.events import Fate, Step
     from evosyn.evolve.islands import Archipelago
+    from evosyn.evolve.stopping import StopConfig
     from evosyn.records import Json
     from evosyn.synthesis.search.config import EvolveConfig
     from evosyn.synthesis.search.progress import SearchProgress
@@ -47,7 +48,7 @@ class Lines:
     """Implements `SearchProgress`: updates a status line, or prints lines where there is no terminal."""
 
     def __init__(self, config: EvolveConfig, console: Console, status: Status | None) -> None:
-        self._config, self._console, self._status = config, console, status
+        self._stop, self._console, self._status = config.stop, console, status
         self._shown, self._started, self._first = 0.0, time.monotonic(), 0
         self._what = ""
 
@@ -60,16 +61,19 @@ class Lines:
         if step.index < 0:
             self._started, self._first = time.monotonic(), state.evaluations
             others = f"; the best of {len(state.initial)} that it starts from: {state.best_score:.4f}"
-            score = f"{state.initial[0].evaluation.score:.4f} on the train problems"
+            score = f"{state.initial[0].evaluation.score:.4f} on the draws of the search (tables are of fresh ones)"
             self.said(f"initial strategy: {score}{others if len(state.initial) > 1 else ''}")
         elif self._due():
             self._show(self._line(state), force=True)
+
+    def limited(self, limits: StopConfig) -> None:
+        self._stop = limits
 
     def said(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False)
 
     def _line(self, state: Archipelago) -> str:
-        stop = self._config.stop
+        stop = self._stop
         rate = (state.evaluations - self._first) / max(time.monotonic() - self._started, 1e-3)
         goal = f"/{stop.evaluations}" if stop.evaluations else ""
         steps = f", {state.steps}/{stop.proposals} proposals" if stop.proposals else ""

@@ -50,8 +50,9 @@ def print_counts(run: SearchOverview) -> None:
     if not counts["candidates"]:  # the conclusion says what is done before the first
         return
     click.echo(
-        f"{counts['evaluations']} evaluations in {counts['proposals']} proposals, {counts['cells']} cells of "
-        f"{counts['capacity']}, {counts['migrations']} migrations, {counts['restarts']} restarts"
+        f"{_counted(counts['evaluations'], 'evaluation')} in {_counted(counts['proposals'], 'proposal')}, "
+        f"{_counted(counts['cells'], 'cell')} of {counts['capacity']}, "
+        f"{_counted(counts['migrations'], 'migration')}, {_counted(counts['restarts'], 'restart')}"
     )
     steps = ", ".join(f"{point.score:.4f} at {point.evaluations}" for point in run.curve[-6:])
     click.echo(f"best so far (evaluations): {steps or 'none has a score'}")
@@ -87,7 +88,8 @@ def print_lineage(rows: tuple[CandidateRow, ...]) -> None:
     for row in rows:
         others = f"  with {', '.join(row.parents[1:])}" if row.parents[1:] else ""
         made = safe(f"{row.proposer} {row.operator}")
-        click.echo(f"{row.id}  {_score(row.score):>8}  proposal {row.proposal:>5}  {made}{others}")
+        when = "at the start   " if row.proposal < 0 else f"proposal {row.proposal:>5} "
+        click.echo(f"{row.id}  {_score(row.score):>8}  {when} {made}{others}")
 
 
 def print_why(one: CommitDecision) -> None:
@@ -95,7 +97,8 @@ def print_why(one: CommitDecision) -> None:
     _candidate(one, one.why)
     if one.cell is not None:
         values = ", ".join(f"{axis} {value:.3f}" for axis, value in one.behaviour.items())
-        click.echo(f"  its behaviour ({values}) is cell {one.cell} of island {one.island}")
+        where = "every island" if one.proposal < 0 else f"island {one.island}"
+        click.echo(f"  its behaviour ({values}) is cell {one.cell} of {where}")
         held = "was empty" if one.holder is None else f"was held by {one.holder} with {_score(one.holder_score)}"
         click.echo(f"  the cell {held}")
     if one.best_before is not None:
@@ -178,8 +181,8 @@ def _rivals(rivals: Sequence[Rival]) -> None:
     for rival in rivals:
         tally, name = rival.tally, "its parent" if rival.role == "parent" else "the initial program"
         click.echo()
-        head(f"against {name} {rival.id} ({_score(rival.score)}): {tally.won} seeds won, {tally.lost} lost, "
-             f"{tally.even} even")  # fmt: skip
+        counted = f"{_counted(tally.won, 'seed')} won, {tally.lost} lost, {tally.even} even"
+        head(f"against {name} {rival.id} ({_score(rival.score)}): {counted}")
         shown = {duel.problem: told(duel, "it", name) for duel in rival.duels}
         for seed in rival.seeds:
             what = "won" if seed.ours > seed.theirs else "lost"
@@ -189,9 +192,16 @@ def _rivals(rivals: Sequence[Rival]) -> None:
 
 def _candidate(row: CandidateRow, why: str) -> None:
     head(f"{row.id}  score {_score(row.score)}  {row.fate}")
-    click.echo(f"  proposal {row.proposal} on island {row.island} by {safe(row.proposer)}")
+    if row.proposal < 0:
+        click.echo("  one of the programs that the search started from, on every island")
+    else:
+        click.echo(f"  proposal {row.proposal} on island {row.island} by {safe(row.proposer)}")
     click.echo(f"  parents: {', '.join(row.parents) or 'none'}")
     click.echo(f"  {safe(why)}")
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def _score(score: float | None) -> str:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evosyn.cli._command import ConfiguredCommand, flag, out_option
-from evosyn.cli._limits import limits_of, names_limit
+from evosyn.cli._limits import limits_of, names_limit, require_run
 from evosyn.cli._making import making_options, refuse_nothing, watching
 from evosyn.errors import EXIT_BUDGET
 
 if TYPE_CHECKING:
     from evosyn.evolve.events import Fate, Step
     from evosyn.evolve.islands import Archipelago
+    from evosyn.evolve.stopping import StopConfig
     from evosyn.synthesis.environments.config import EnvironmentSearchConfig
 
 BUDGETS = frozenset({"model-calls", "cost", "time"})
@@ -25,6 +26,9 @@ class SearchLine:
 
     def __init__(self, config: EnvironmentSearchConfig) -> None:
         self._goal, self._line = config.stop.evaluations, "evaluating what the search starts from"
+
+    def limited(self, limits: StopConfig) -> None:
+        self._goal = limits.evaluations
 
     def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None:  # noqa: ARG002
         goal = f"/{self._goal}" if self._goal else ""
@@ -91,6 +95,7 @@ def command(
     from evosyn.synthesis.recipes.environment_search import evolve_environments
     from evosyn.workbench import Workbench
 
+    require_run(out, more)
     limits = config.crosscheck.execute.limits
     given: dict[str, Any] = {"limits": limits, "default": "offline", "own": config.student.own}
     with Workbench(config.workbench, out=out, seed=config.seed, **given) as workbench:
@@ -101,7 +106,8 @@ def command(
             return 0
         line = SearchLine(config)
         with watching(line, show=not (quiet or as_json)):
-            report = evolve_environments(config, workbench, out, more=more or 0, on_commit=line.committed)
+            watched: dict[str, Any] = {"on_commit": line.committed, "on_limits": line.limited}
+            report = evolve_environments(config, workbench, out, more=more or 0, **watched)
     if as_json:
         show_figures(report, as_json=True)
     else:

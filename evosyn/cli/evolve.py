@@ -18,7 +18,7 @@ from evosyn.cli._command import (
     sandbox_options,
     teacher_options,
 )
-from evosyn.cli._limits import limits_of, names_limit
+from evosyn.cli._limits import limits_of, names_limit, require_run
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class EvolveCommand(ConfiguredCommand):
             values["engine"] = search
         arms = dict(_arm(text) for text in values.pop("arms")) or ({"genetic": 1.0} if search == "genetic" else None)
         said = super().configuration(dict(values), **given)
-        has_model = said.workbench.teacher.model is not None
+        has_model = said.workbench.teacher.is_model
         first = {"stop.proposals": MODEL_PROPOSALS} if has_model else {"stop.evaluations": 3000, "stop.plateau": 700}
         limits = {} if names_limit(said) else limits_of(values["out"]) or first
         config = super().configuration(values, defaults={**DEFAULTS, **limits}, **given)
@@ -128,6 +128,7 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     from evosyn.textual import score_text
     from evosyn.workbench import Workbench
 
+    require_run(out, more)
     if config.evolved.name is not None:
         with Workbench(config.workbench, out=out, seed=config.seed) as workbench:
             report = run_evolved(config, config.evolved.name, out, workbench, more=more or 0)
@@ -136,11 +137,11 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     if not config.sources:
         raise UsageError("SOURCE: name what to evolve on, such as builtin:python-seeds, or give the --config of a run")
     opened = Source(*config.sources)
+    opened.check()
     default = default_teacher(pool.problem for pool in opened.pools)
     if default and not (config.workbench.teacher.spec or opened.recorded):
         click.echo("no teacher is named: the offline one, a simulation, draws solutions and testings", err=True)
     if dry_run:
-        opened.check()
         for line in opened.notes(config.heldout):
             click.echo(f"warning: {line}", err=True)
         _show_plan(opened, config, out, default, as_json)
@@ -165,7 +166,8 @@ def _advice(report: Mapping[str, Json]) -> str:
     """What may help a winner that did not win."""
     from evosyn.synthesis.search.seeds import FEW_HELD_OUT, few_held_out
 
-    held = report["leaderboard"]["heldout"]["problems"]
+    board = report["leaderboard"]["heldout"]
+    held = board.get("tasks", board["problems"])
     text = few_held_out(held) if held < FEW_HELD_OUT else "more problems, draws or evaluations may help"
     return text[0].upper() + text[1:]
 
@@ -187,14 +189,16 @@ def _show_plan(source: Source, config: EvolveConfig, out: Path, default: str | N
     import asyncio
 
     from evosyn.cli._tables import show_estimate
+    from evosyn.synthesis.recipes.strategy import see_all
     from evosyn.synthesis.search.estimate import estimate_search, sample_seeds
     from evosyn.workbench import Workbench
 
     sampled, calls = None, config.workbench.teacher.calls
-    if not source.recorded:
-        problems = [pool.problem for pool in source.pools]
-        with Workbench(config.workbench, out=out, seed=config.seed, default=default) as workbench:
+    with Workbench(config.workbench, out=out, seed=config.seed, default=default) as workbench:
+        see_all(config, out, workbench)
+        if not source.recorded:
+            problems = [pool.problem for pool in source.pools]
             sampled = asyncio.run(sample_seeds(problems, workbench.domains, workbench.teacher(), config))
-    asked = config.workbench.teacher.model is not None and sampled is not None
+    asked = config.workbench.teacher.is_model and sampled is not None
     found = estimate_search(config, source, sampled, calls)
     show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if asked else None)

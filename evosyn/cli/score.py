@@ -63,6 +63,7 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
     from evosyn.cli._matrices import opened, scoring_of_run
     from evosyn.evaluators.leaderboard import make_leaderboard
     from evosyn.rundir import write_atomic
+    from evosyn.strategies import strategy_name
 
     programs, scoring = named_programs(config.strategies), scoring_of_run(Path(str(config.source)), config.scoring)
     with opened(config) as (found, workbench):
@@ -81,9 +82,11 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
         click.echo(json.dumps({**more, **board.to_json()}, indent=2))
     else:
         show(board, f"{pool.name} ({which} problems)" if which else pool.name, simulated=pool.simulated)
+        runs = {strategy_name(spec): spec for spec in config.strategies}
         for name, count in known_before.items():
             told = f"{name} was chosen on {count} of these problems: its score here is too high"
-            click.echo(f"warning: {told}; --problems heldout, or other problems, give an honest one")
+            honest = f"--pool {runs[name]} --problems heldout (what it held out), or other problems, give an honest one"
+            click.echo(f"warning: {told}; {honest}")
     return 1 if any(row.evaluation.invalid and not row.evaluation.unknown for row in board.rows) else 0
 
 
@@ -98,7 +101,10 @@ def _chosen(pool: MatrixSource, path: Path, which: str | None) -> tuple[MatrixSo
     split = split_of_run(path) if path.is_dir() else None
     if split is None:
         if which not in (None, "all"):
-            raise UsageError(f"--problems {which}: {path} is no run of `evosyn evolve`, so that nothing is held out")
+            raise UsageError(
+                f"--problems {which}: {path} is no run of `evosyn evolve`, so that nothing is held out; give the run "
+                "itself as --pool RUN, or leave --problems out"
+            )
         return pool, None
     which = which or "heldout"
     if which == "all":
@@ -112,12 +118,13 @@ def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
     from evosyn.cli._matrices import split_of_run
     from evosyn.evaluators.heldout import task_of
     from evosyn.strategies import strategy_name
+    from evosyn.synthesis.search.sources import shared_tasks
 
     found = {}
     for spec in specs:
         split = split_of_run(Path(spec)) if Path(spec).is_dir() else None
         seeds = set() if split is None else {task_of(matrix) for matrix in split.train}
-        count = sum(task_of(matrix) in seeds for matrix in pool.matrices)
+        count = sum(shared_tasks([task_of(matrix) for matrix in pool.matrices], seeds))
         if count:
             found[strategy_name(spec)] = count
     return found
@@ -159,7 +166,10 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     print_table(f"{name}{label}: {len(board.problems)} problems, {sizes}", columns, rows)
     preferred = board.winner()
     if preferred is not None and len(board.rows) > 1:
-        reason = f"the best testing of the {len(board.tied())} whose score chance could not tell from the best"
+        tied = len(board.tied())
+        reason = f"the best testing of the {tied} whose score chance could not tell from the best"
+        if tied == 1:
+            reason = "the best score, by more than chance could explain"
         click.echo(f"preferred: {preferred.name} ({reason})")
     for row in board.rows:
         if row.evaluation.invalid:

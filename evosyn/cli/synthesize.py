@@ -94,7 +94,7 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     own = config.workbench if config.shards.size is None else on_this_machine(config.workbench)
     with Workbench(own, out=out, seed=config.seed, limits=limits, default=default) as workbench:
         if dry_run:
-            asked = config.workbench.teacher.model is not None
+            asked = config.workbench.teacher.is_model
             found = _estimate(inputs, config, workbench)
             show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if asked else None)
             return
@@ -163,9 +163,16 @@ def _seeds_of(run: Path) -> str:
                 f"RUN {run}: is a dataset; name the run of `evosyn evolve` that made its strategy ({made})"
             )
         source = manifest.get("source")
-        if isinstance(source, str) and "pools" not in manifest and not is_matrices_file(source):
+        if isinstance(source, str) and "pools" in manifest:
+            told = f"was evolved on several pools together ({source}), and seeds are of one"
+        elif isinstance(source, str) and (is_matrices_file(source) or Path(source).is_dir()):
+            told = f"was evolved on recorded matrices ({source}), which hold no problem to ask for more of"
+        elif isinstance(source, str):
             return source
-    raise UsageError(f"RUN {run}: does not say which seed problems it was made from; name them with --seeds POOL")
+        else:
+            told = "its manifest.json does not say which seed problems it was made from"
+        raise UsageError(f"RUN {run}: {told}; name seed problems with --seeds POOL")
+    raise UsageError(f"RUN {run}: a strategy file alone says of no seed problems; name them with --seeds POOL")
 
 
 def _asked(config: SynthesizeConfig) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from evosyn.databases import disk_errors, own_tables
+from evosyn.databases import NOT_OURS, disk_errors, own_tables, shows_table
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
 from evosyn.records import Verdict
@@ -28,6 +28,7 @@ MOST_IN_MEMORY = 200_000
 _CHUNK = 500
 _SCHEMA = "CREATE TABLE IF NOT EXISTS sealed (key TEXT PRIMARY KEY, cell BLOB NOT NULL) WITHOUT ROWID"
 _UNSEALED = ("key", "verdict", "cases", "seconds", "detail")
+_OWN = {"sealed": ("key", "cell"), "cells": _UNSEALED}
 """Columns of the table of older versions, `cells`."""
 _SUM = 8
 """Bytes of a checksum."""
@@ -69,7 +70,7 @@ class SqliteVerdicts:
         self._lock = threading.Lock()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._errors():
-            held = own_tables(self.path, {"sealed": ("key", "cell"), "cells": _UNSEALED}, "verdict cache")
+            held = own_tables(self.path, _OWN, "verdict cache")
             self._db = sqlite3.connect(self.path, timeout=60.0, check_same_thread=False, isolation_level=None)
             self._db.text_factory = bytes  # a damaged text is no error of SQLite's, but a wrong checksum
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -137,7 +138,8 @@ class SqliteVerdicts:
             with disk_errors(self.path):
                 yield
         except sqlite3.DatabaseError as error:
-            hint = "delete it (only time is lost), or name another file"
+            ours = shows_table(self.path, _OWN)
+            hint = "delete it (only time is lost), or name another file" if ours else NOT_OURS
             raise UsageError(f"verdict cache {self.path}: cannot be used: {error}; {hint}") from error
 
 

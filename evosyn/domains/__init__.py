@@ -110,8 +110,18 @@ def shown(problem: Problem, text: str) -> list[dict[str, Json]]:
 
 
 def load_pools(source: str | Path) -> list[Pool]:
-    """All problems of `source`, each one of its domain; as `pools.load_pools`."""
-    return list(iter_pools(source))
+    """All problems of `source`, each one of its domain; as `pools.load_pools`, and the error says how many lines more
+    are wrong."""
+    found: list[Pool] = []
+    errors: list[InputError] = []
+    for one in scan_pools(source):
+        errors.append(one) if isinstance(one, InputError) else found.append(one)
+    if len(errors) > 1:
+        rest = f"{len(errors) - 1} more thing{'' if len(errors) == 2 else 's'} in this file"
+        errors[0].args = (f"{errors[0]}. `evosyn pool check {source}` names this and {rest}",)
+    if errors:
+        raise errors[0]
+    return found
 
 
 def iter_pools(source: str | Path) -> Iterator[Pool]:

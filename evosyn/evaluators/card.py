@@ -23,6 +23,7 @@ from evosyn.records import Candidate, Evaluation, Json, PassMatrix
 from evosyn.strategies.evidence import reads
 from evosyn.strategies.grammar.source import read
 from evosyn.strategies.grammar.terms import glossary, notation
+from evosyn.textual import score_text
 
 NOISE = 0.005
 """Terms whose removal changes neither figure by more than this share a line."""
@@ -78,6 +79,14 @@ class Card:
     pruned: PrunedProgram | None = None
     pruned_heldout: Evaluation | None = None
     idea: str = ""
+
+    @property
+    def cut_is_worse(self) -> bool:
+        """Whether the pruned program falls behind the whole held out, or is invalid there."""
+        if self.heldout is None or self.heldout.score is None or self.pruned_heldout is None:
+            return False
+        left = self.pruned_heldout.score
+        return left is None or left < self.heldout.score - NOISE
 
 
 @dataclass(frozen=True)
@@ -165,6 +174,16 @@ def render(card: Card) -> str:
     return "\n\n".join("\n".join([title, "", *lines]) for title, lines in sections.items() if lines) + "\n"
 
 
+def pruned_file(card: Card) -> str | None:
+    """What is left of the program, under a docstring that says of which one and how good it is; None where nothing went
+    or what is left is worse held out, so that nobody should use it."""
+    pruned = card.pruned
+    if pruned is None or not pruned.removed or card.cut_is_worse:
+        return None
+    told = f"Cut down from {card.name}, which stands in strategy.py: without {_many(pruned)} that earned nothing."
+    return f'"""{told}\n\nIt has {_figures(card, pruned)}.\n"""\n\n{pruned.text}'
+
+
 def card_facts(card: Card) -> dict[str, Json]:
     """The card as JSON, for whoever shows it: all of it but the source and the cost."""
     pruned, left = card.pruned, None if card.pruned is None else read(card.pruned.text)
@@ -193,6 +212,7 @@ def card_facts(card: Card) -> dict[str, Json]:
             "tokens_before": pruned.tokens_before,
             "score": pruned.evaluation.score,
             "heldout_score": None if card.pruned_heldout is None else card.pruned_heldout.score,
+            "worse": card.cut_is_worse,
         },
         "score": card.ours.score,
         "heldout_score": None if card.heldout is None else card.heldout.score,
@@ -271,16 +291,29 @@ def _matters(card: Card) -> list[str]:
         return []
     if not pruned.removed:
         return ["All of it: no term can go without a loss that chance does not explain."]
-    held = ""
-    if card.heldout is not None and card.pruned_heldout is not None and card.pruned_heldout.score is not None:
-        held = f", held out {card.pruned_heldout.score:.3f} against {card.heldout.score:.3f}"
-    many = f"{len(pruned.removed)} term" + ("s" if len(pruned.removed) > 1 else "")
+    level = (
+        "it is level with the whole on the seeds but not held out, so it needs them"
+        if card.cut_is_worse
+        else ("it is level with the whole")
+    )
     return [
-        f"Without {many} it is level with the whole: {pruned.evaluation.score:.3f} against {card.ours.score:.3f} on "
-        f"the seeds{held}; {pruned.tokens} tokens of {pruned.tokens_before}. What is left:",
+        f"Without {_many(pruned)} {level}: {_figures(card, pruned)}; {pruned.tokens} tokens of {pruned.tokens_before}. "
+        "What is left:",
         "",
         *_formula(pruned.text),
     ]
+
+
+def _many(pruned: PrunedProgram) -> str:
+    return f"{len(pruned.removed)} term" + ("s" if len(pruned.removed) > 1 else "")
+
+
+def _figures(card: Card, pruned: PrunedProgram) -> str:
+    """What is left against the whole, on the seeds and held out."""
+    told = f"{score_text(pruned.evaluation.score)} against {score_text(card.ours.score)} on the seeds"
+    if card.heldout is None or card.pruned_heldout is None:
+        return told
+    return f"{told}, held out {score_text(card.pruned_heldout.score)} against {score_text(card.heldout.score)}"
 
 
 def _formula(text: str) -> list[str]:

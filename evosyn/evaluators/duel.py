@@ -120,12 +120,17 @@ def duels(ours: Behaviour | Invalid, theirs: Behaviour | Invalid) -> tuple[Duel,
 
 
 def likeness(one: Behaviour | Invalid, other: Behaviour | Invalid) -> float | None:
-    """The mean rank correlation of how two programs rank solutions; None where one of them ranks nothing."""
+    """The mean rank correlation of how two programs rank solutions; None where one of them ranks nothing.
+
+    Where both leave all solutions of a draw tied they are alike there: 1.
+    """
     if isinstance(one, Invalid) or isinstance(other, Invalid):
         return None
     values = []
     for mine, theirs in zip(one.outcomes, other.outcomes, strict=True):
-        values += rank_correlations(*(centred_places(found.solution_ranks_BM) for found in (mine, theirs))).tolist()
+        places = [centred_places(found.solution_ranks_BM) for found in (mine, theirs)]
+        tied_B = ~(places[0].any(axis=1) | places[1].any(axis=1))
+        values += np.where(tied_B, 1.0, rank_correlations(*places)).tolist()
     return float(np.mean(values))
 
 

@@ -49,7 +49,7 @@ def _warnings(behaviour: Behaviour) -> Sequence[str]:
         "the chosen testing accepts everybody": lambda block, outcome: _chosen(outcome, block.strictness_BN == 1.0),
     }
     found = [(behaviour.mean(measure), text) for text, measure in shares.items()]
-    return [f"warning: {text} on {share:.0%} of seeds" for share, text in found if share >= OFTEN]
+    return [f"warning: {text} on {share:.0%} of draws" for share, text in found if share >= OFTEN]
 
 
 def _constant(ranks: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Floats:

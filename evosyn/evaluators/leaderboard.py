@@ -83,6 +83,7 @@ class Leaderboard:
         return {
             **self.config.model_dump(),
             "problems": len(self.problems),
+            "tasks": len({*self.tasks_P}),
             "skipped": dict(self.skipped),
             "oracle": self.oracle,
             "reachable": self.reachable,

@@ -2,7 +2,7 @@
 
 A term goes while the program without it is level with the whole one: the score falls by no more than half a standard
 error of the paired difference, and the chosen testing is as good. What all terms together may cost is bounded by that,
-not what each may. Nothing is run that the ablation does not run.
+not what each may. Beyond what the ablation runs, one program is: that without what its terms leave behind.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.intervals import SAME_TESTING, level
+from evosyn.evaluators.leftovers import without_leftovers
 from evosyn.evaluators.terms import Variant, variants
 from evosyn.records import Candidate, Evaluation
 from evosyn.strategies.genome import TIE_METRIC
+from evosyn.strategies.grammar.source import read
 
 ROUNDS = 20
 """Terms that are taken away at most."""
@@ -59,7 +61,16 @@ def prune_terms(evaluator: SeedConsistency, text: str) -> PrunedProgram:
         variant, evaluation = min(shorter, key=_order)
         left = variant.text
         removed.append(variant.removed)
+    if removed and read(left) is None:
+        left, evaluation = _tidied(evaluator, left, text, evaluation)
     return PrunedProgram(left, tuple(removed), evaluation, code_tokens(left), code_tokens(text))
+
+
+def _tidied(evaluator: SeedConsistency, left: str, whole: str, evaluation: Evaluation) -> tuple[str, Evaluation]:
+    """The same program without what its terms leave behind, where it ranks everything as before."""
+    text = without_leftovers(left, whole)
+    (found,) = evaluator.evaluate([Candidate(text)])
+    return (text, found) if found.score is not None and found.signature == evaluation.signature else (left, evaluation)
 
 
 def _as_good(whole: Evaluation, without: Evaluation, tasks_P: Sequence[str]) -> bool:

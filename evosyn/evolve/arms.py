@@ -6,7 +6,7 @@ An arm is free where the `create` of its proposer names tools without a teacher 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from evosyn import registry
@@ -73,21 +73,41 @@ def open_arms(
     Raises:
         UsageError: an unknown proposer or option, or one that needs a model where none is named.
     """
-    named = {text: named_arm(text) for text in shares}
+    named = named_arms(shares, shared=shared, options=options)
+    teachers: dict[str | None, Teacher] = {}
+    proposers: dict[str, Proposer] = {}
+    for text, arm in named.items():
+        if arm.free:
+            tools = ProposerTools(genome)
+        else:
+            if arm.model not in teachers:
+                teachers[arm.model] = teacher(arm.model)
+            tools = ModelTools(genome, teachers[arm.model])
+        proposers[text] = arm.plugin.make(tools, _own(text, arm, shared, options))
+    return Arms(proposers, tuple(Arm(text, share, free=named[text].free) for text, share in shares.items()))
+
+
+def named_arms(
+    names: Iterable[str], *, shared: Mapping[str, Json], options: Mapping[str, Mapping[str, Json]]
+) -> dict[str, NamedArm]:
+    """The arms of these names, whose options fit; nothing is opened. Arguments as of `open_arms`.
+
+    Raises:
+        UsageError: an unknown proposer or option.
+    """
+    named = {text: named_arm(text) for text in names}
     known = {*named, *(arm.name for arm in named.values())}
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1) or sorted(known)
             raise UsageError(f"proposers.options: no arm is named {name!r}; did you mean {near[0]!r}?")
-    teachers: dict[str | None, Teacher] = {}
-    proposers: dict[str, Proposer] = {}
-    for text, (name, plugin, model) in named.items():
-        if named[text].free:
-            tools = ProposerTools(genome)
-        else:
-            if model not in teachers:
-                teachers[model] = teacher(model)
-            tools = ModelTools(genome, teachers[model])
-        own = {**plugin.shared(shared), **options.get(name, {}), **options.get(text, {})}
-        proposers[text] = plugin.make(tools, own)
-    return Arms(proposers, tuple(Arm(text, share, free=named[text].free) for text, share in shares.items()))
+    for text, arm in named.items():
+        arm.plugin.configured(_own(text, arm, shared, options))
+    return named
+
+
+def _own(
+    text: str, arm: NamedArm, shared: Mapping[str, Json], options: Mapping[str, Mapping[str, Json]]
+) -> dict[str, Json]:
+    """The options of an arm."""
+    return {**arm.plugin.shared(shared), **options.get(arm.name, {}), **options.get(text, {})}

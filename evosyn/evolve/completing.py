@@ -14,7 +14,7 @@ from evosyn import __version__
 from evosyn.errors import BudgetSpent, EvosynError, TeacherUnavailable
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
-from evosyn.evolve.stopping import Stop
+from evosyn.evolve.stopping import Stop, StopConfig
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
@@ -26,6 +26,7 @@ def complete(
     *,
     more: int = 0,
     began: float | None = None,
+    on_limits: Callable[[StopConfig], None] | None = None,
     on_end: Callable[[Stop], None] | None = None,
     before: Mapping[str, Usage] | None = None,
     settings: Mapping[str, Json] | None = None,
@@ -39,6 +40,7 @@ def complete(
         began: when the command began (`time.monotonic`), for the report; by default now.
         before: what was spent before the search, by phase; it is part of what the report says.
         settings: what decides how the search is finished, beside its header.
+        on_limits: told how far the search may go in all, before it goes on.
         on_end: told why the search ended, before anything is written; not where nothing will be.
 
     Raises:
@@ -49,6 +51,8 @@ def complete(
     began = time.monotonic() if began is None else began
     if more:
         search.continue_for(more)
+    if on_limits is not None:
+        on_limits(search.limits)
     spent: BudgetSpent | None = None
     try:
         stopped = search.run()

@@ -63,20 +63,21 @@ def of_search(
     best, initial = report["best"], report["initial"]
     ours, theirs = best["heldout_score"], initial["heldout_score"]
     low, high = (report.get("difference") or {}).get("ci") or (float("-inf"), float("inf"))
-    problems = report["leaderboard"]["heldout"]["problems"]
+    board = report["leaderboard"]["heldout"]
+    problems, tasks = board["problems"], board.get("tasks", board["problems"])
     told = f"{score_text(ours)} against {score_text(theirs)} on {problems} held-out problems"
     paired = "" if ours is None or theirs is None else f" ({ours - theirs:+.3f}"
     if paired:
         paired += f", 95 %: {low:+.3f} to {high:+.3f})" if high < float("inf") else ")"
     worked: Worked = "no" if not report["beats_initial"] else "yes" if low > 0 else "unclear"
-    if problems < FEWEST_HELD_OUT and worked == "yes":
+    if tasks < FEWEST_HELD_OUT and worked == "yes":
         worked = "unclear"
     said = {
         "yes": "The winner ranks better than the strategy it started from",
         "unclear": "The winner scores higher than the strategy it started from, but chance could explain it",
         "no": "The winner does not beat the strategy it started from",
     }[worked]
-    size = f" Only {problems} problems were held out, too few to decide it." if problems < FEWEST_HELD_OUT else ""
+    size = f" Only {tasks} problems were held out, too few to decide it." if tasks < FEWEST_HELD_OUT else ""
     rule = known_winner(report)
     made = f", made by {best['proposer']}" if best.get("proposer") else ""
     if (report.get("selection") or {}).get("winner_is") == "opening":
@@ -86,9 +87,8 @@ def of_search(
     why = (*_why_chosen(report.get("selection") or {}), *_why_better(card))
     if ours is None:
         why = (f"It is invalid on the held-out problems: {best.get('heldout_invalid')}", *why)
-    boards = report["leaderboard"]["heldout"]["strategies"]
-    known = max((row for row in boards if row["strategy"] not in ("evolved", rule) and row["invalid"] is None),
-                key=lambda row: row["score"], default=None)  # fmt: skip
+    others = (row for row in board["strategies"] if row["strategy"] not in ("evolved", rule) and row["invalid"] is None)
+    known = max(others, key=lambda row: row["score"], default=None)
     if known is not None and known["score"] >= (ours or 0.0):
         why = (f"The known strategy {known['strategy']} {_stands(known['score'], ours)}", *why)
     if unusable := report.get("unusable_replies"):
@@ -333,9 +333,19 @@ def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:
     elif card["words"]:
         lines.append(card["words"][0])
     if pruned.get("removed"):
-        many = len(pruned["removed"])
-        lines.append(f"{many} of its terms {'earn' if many > 1 else 'earns'} nothing: see pruned.py")
+        lines.append(_without(pruned, card))
     return tuple(lines)
+
+
+def _without(pruned: Mapping[str, Json], card: Mapping[str, Json]) -> str:
+    """What the winner is worth without the terms that earn nothing on the seeds."""
+    many, left, whole = len(pruned["removed"]), pruned.get("heldout_score"), card.get("heldout_score")
+    held = "" if left is None or whole is None else f", held out it has {left:.3f} without, {whole:.3f} with"
+    told = f"{many} of its terms {'earn' if many > 1 else 'earns'} nothing on the seeds{held}"
+    worse = pruned.get("worse", left is not None and whole is not None and left < whole - ALIKE_SCORES)
+    if worse:
+        return f"{told}: it is better with {'them' if many > 1 else 'it'}"
+    return f"{told}: see pruned.py"
 
 
 def _error(values: Sequence[float], window: int) -> float:

@@ -37,7 +37,7 @@ from evosyn.reading.search_answers import (
     fitness_of,
     why,
 )
-from evosyn.reading.search_duels import Rival, decided, rival, seed_names
+from evosyn.reading.search_duels import Rival, ScoredSeeds, decided, rival, scored_seeds
 from evosyn.reading.search_journal import (
     Entry,
     JournalPlace,
@@ -89,7 +89,7 @@ class SearchReading(Reading):
         self.journal = self.dir.journal
         self._state = Fresh(self.journal.path, lambda: folded(self.journal, self._empty()))
         self._index = Fresh(self.journal.path, self._read)
-        self._seeds = Fresh(self.dir.file(MATRICES), lambda: seed_names(self._searched(), self.config.scoring))
+        self._seeds = Fresh(self.dir.file(MATRICES), lambda: scored_seeds(self._searched(), self.config.scoring))
 
     @property
     def report(self) -> dict[str, Json] | None:
@@ -147,7 +147,7 @@ class SearchReading(Reading):
             **vars(self._row(entry)),
             why=why(entry, None if key is None else state.seen(key), twin),
             rivals=self.rivals(entry),
-            seeds={} if evaluation is None else self._scores(evaluation.per_seed),
+            seeds={} if evaluation is None else self._scored_seeds().scores(evaluation.per_seed),
             idea=str(entry.trial.candidate.detail.get("idea") or ""),
             text=entry.trial.candidate.text,
             detail=entry.trial.candidate.detail,
@@ -160,11 +160,11 @@ class SearchReading(Reading):
 
     def rivals(self, entry: Entry) -> tuple[Rival, ...]:
         """The parent of a candidate and the initial program, where they are others and all have scores."""
-        names = self._seed_names()
+        seeds = self._scored_seeds()
         first = self._first(self._named("initial"))
         parent = None if entry.parent is None else self._first(entry.parent)
         before = [("parent", parent), ("initial", None if first is not None and first.id == entry.parent else first)]
-        found = (rival(role, entry, one, names) for role, one in before if one is not None and one.id != entry.id)
+        found = (rival(role, entry, one, seeds) for role, one in before if one is not None and one.id != entry.id)
         return tuple(one for one in found if one is not None)
 
     def decided(self, decision: CommitDecision, runner: StrategyRunner) -> CommitDecision:
@@ -175,7 +175,7 @@ class SearchReading(Reading):
         """
         names = [decision.id, *(one.id for one in decision.rivals)]
         text, *texts = (self.find(name).trial.candidate.text for name in names)
-        found = decided(decision.rivals, text, texts, runner, self._searched(), self.config.scoring)
+        found = decided(decision.rivals, text, texts, runner, self.split().train, self.config.scoring)
         return replace(decision, rivals=found)
 
     def lineage(self, name: str) -> tuple[CandidateRow, ...]:
@@ -354,15 +354,11 @@ class SearchReading(Reading):
 
         return searched_of(self.split().train, self.config)
 
-    def _seed_names(self) -> tuple[str, ...]:
+    def _scored_seeds(self) -> ScoredSeeds:
         try:
-            return self._seeds.get() if self.begun else ()
+            return self._seeds.get() if self.begun else ScoredSeeds((), ())
         except UsageError:  # no matrices: nothing is named
-            return ()
-
-    def _scores(self, per_seed: tuple[float, ...]) -> dict[str, float]:
-        names = self._seed_names()
-        return dict(zip(names, per_seed, strict=True)) if len(names) == len(per_seed) else {}
+            return ScoredSeeds((), ())
 
     def _row(self, entry: Entry) -> CandidateRow:
         return self._index.get().rows[self._index.get().places[entry.id].number]

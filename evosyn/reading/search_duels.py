@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
@@ -50,16 +50,37 @@ class Rival:
     duels: tuple[Duel, ...] = ()
 
 
-def seed_names(train: Sequence[PassMatrix], scoring: ConsistencyConfig) -> tuple[str, ...]:
-    """The problems behind the scores of single seeds, in their order."""
-    return make_draws(train, scoring).problem_ids
+class ScoredSeeds(NamedTuple):
+    """The problems behind the scores of single seeds, in their order.
+
+    Attributes:
+        own: whether each is shown as it was recorded; the others are the same problems seen from another side.
+    """
+
+    names: tuple[str, ...]
+    own: tuple[bool, ...]
+
+    def scores(self, per_seed: Sequence[float]) -> dict[str, float]:
+        """The scores on the problems as they were recorded, by name; none where they are of something else."""
+        if len(per_seed) != len(self.names):
+            return {}
+        return {name: value for name, own, value in zip(self.names, self.own, per_seed, strict=True) if own}
 
 
-def rival(role: str, ours: Entry, theirs: Entry, names: Sequence[str]) -> Rival | None:
-    """The comparison with one other candidate; None where one of the two has no scores."""
-    mine, other = (() if one.trial.evaluation is None else one.trial.evaluation.per_seed for one in (ours, theirs))
-    if not len(mine) == len(other) == len(names) > 0:
+def scored_seeds(searched: Sequence[PassMatrix], scoring: ConsistencyConfig) -> ScoredSeeds:
+    """What a search on these matrices has scores of."""
+    draws = make_draws(searched, scoring)
+    return ScoredSeeds(draws.problem_ids, tuple(draws.own_P.tolist()))
+
+
+def rival(role: str, ours: Entry, theirs: Entry, seeds: ScoredSeeds) -> Rival | None:
+    """The comparison with one other candidate on the problems as they were recorded; None where one of the two has no
+    scores."""
+    found = [() if one.trial.evaluation is None else one.trial.evaluation.per_seed for one in (ours, theirs)]
+    first, second = map(seeds.scores, found)
+    if not first or not second:
         return None
+    names, mine, other = list(first), list(first.values()), list(second.values())
     gaps = [one - two for one, two in zip(mine, other, strict=True)]
     shown = tuple(SeedScores(names[at], mine[at], other[at]) for at in largest(gaps, MOST))
     return Rival(role, theirs.id, theirs.score, SeedsWon.of(mine, other), shown)
@@ -77,6 +98,7 @@ def decided(
 
     Args:
         text, texts: of the candidate, and of each rival.
+        train: as they were recorded.
 
     Raises:
         SandboxUnavailable: passed through.

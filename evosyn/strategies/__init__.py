@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import os
 import pkgutil
 from importlib import metadata
 from pathlib import Path
@@ -75,6 +76,8 @@ def load_strategy(spec: str | Path) -> str:
             raise UsageError(f"strategy {path}: has no {PROGRAM}; is it a finished `evosyn evolve` run?")
         path = path / PROGRAM
     elif not path.is_file():
+        if path.suffix == ".py" or os.sep in str(spec):
+            raise UsageError(f"strategy {spec}: no such file or directory; known names: {', '.join(known_names())}")
         return load_known(str(spec))
     try:
         return path.read_text(encoding="utf-8-sig")

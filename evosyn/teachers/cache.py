@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evosyn.chat import Reply, Request
 from evosyn.codec import load
-from evosyn.databases import disk_errors, open_to_read, own_tables
+from evosyn.databases import NOT_OURS, disk_errors, open_to_read, own_tables, shows_table
 from evosyn.errors import CorruptRun, FormatError
 from evosyn.records import content_id
 
@@ -122,5 +122,7 @@ def _damage(path: Path | None) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorname", "") not in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
             raise
-        told = f"{path}: is damaged, it holds no replies: {error}. Put back a copy, or remove it"
-        raise CorruptRun(f"{told}: what it held is asked for again") from error
+        told = f"{path}: is damaged, it holds no replies: {error}"
+        if not shows_table(path, _OWN):
+            raise CorruptRun(f"{told}. Put back a copy; {NOT_OURS}") from error
+        raise CorruptRun(f"{told}. Put back a copy, or remove it: what it held is asked for again") from error

@@ -103,7 +103,11 @@ class Mailbox:
         if enough and self._count != self._told:
             self._told, self._told_at = self._count, now
             log.warning(
-                "%d prompts wait for replies in %s (%s there says how)", self._told, self._directory, self._guide
+                "%d %s in %s (%s there says how)",
+                self._told,
+                "prompt waits for a reply" if self._told == 1 else "prompts wait for replies",
+                self._directory,
+                self._guide,
             )
 
 

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from evosyn.domains import check_task
-from evosyn.errors import EvosynError, UsageError
+from evosyn.errors import EvosynError, UsageError, told_type
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json
 from evosyn.train._http import HttpAnswer, HttpServer, ServiceLimits
@@ -86,7 +86,7 @@ class RewardService:
         except (ValueError, LookupError, TypeError, RecursionError):
             return HttpAnswer(HTTPStatus.BAD_REQUEST, {"error": 'the body must be JSON: {"items": [...]}'})
         if not isinstance(items, list):
-            return HttpAnswer(HTTPStatus.BAD_REQUEST, {"error": f"items: must be a list, not {type(items).__name__}"})
+            return HttpAnswer(HTTPStatus.BAD_REQUEST, {"error": f"items: must be a list, not {told_type(items)}"})
         if len(items) > self.limits.items:
             reason = f"items: at most {self.limits.items} in one request, these are {len(items)}"
             return HttpAnswer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": reason})
@@ -114,7 +114,7 @@ class RewardService:
             return f"{where}: must be an object with a completion and an id or a task"
         completion = item.get("completion")
         if not isinstance(completion, str):
-            return f"{where}.completion: must be a text, not {type(completion).__name__}"
+            return f"{where}.completion: must be a text, not {told_type(completion)}"
         if "task" in item and "id" in item:
             return f"{where}: an id or a task, not both"
         if "task" in item:

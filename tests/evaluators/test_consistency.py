@@ -134,8 +134,8 @@ def test_feedback_warns_of_ties_and_shows_the_seed_where_most_was_lost(
     runner: SandboxedRunner, matrices: list[PassMatrix]
 ) -> None:
     (constant,) = SeedConsistency(runner, matrices, CONFIG).evaluate(candidates(CONSTANT))
-    assert "warning: solution scores are constant on 100% of seeds" in constant.feedback
-    assert "warning: the top testing is tied on 100% of seeds" in constant.feedback
+    assert "warning: solution scores are constant on 100% of draws" in constant.feedback
+    assert "warning: the top testing is tied on 100% of draws" in constant.feedback
     seeds = [line for line in constant.feedback if line.startswith("seed p")]
     assert 1 <= len(seeds) <= 4
     assert "fails criterion 1 and criterion 2" in seeds[0]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
-from evosyn.evaluators.card import CardRequest, card_facts, make_card, render
+from evosyn.evaluators.card import Card, CardRequest, card_facts, make_card, pruned_file, render
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.evaluators.duel import SeedsWon, duels, largest, likeness, told
-from evosyn.evaluators.pruning import prune_terms
-from evosyn.records import Invalid, PassMatrix
+from evosyn.evaluators.leftovers import without_leftovers
+from evosyn.evaluators.pruning import PrunedProgram, prune_terms
+from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix
 from evosyn.strategies import load_known
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 
@@ -74,6 +76,103 @@ def test_likeness_is_that_of_the_rankings_and_not_of_the_scores(runner: Sandboxe
     assert likeness(plain, padded) == 1.0
     assert (likeness(plain, backwards) or 0.0) < -0.9
     assert likeness(plain, Invalid("no")) is None and duels(plain, Invalid("no")) == ()
+
+
+def test_a_rule_that_leaves_solutions_tied_resembles_itself_wholly(runner: SandboxedRunner) -> None:
+    level = PassMatrix("level", np.full((6, 5), "P"), human_M=np.array(list("PFPFPF")))
+    evaluator = SeedConsistency(runner, [clear("p"), level], CONFIG, axes=())
+    plain, backwards = evaluator.behaviours([PLAIN, BACKWARDS])
+    assert likeness(plain, plain) == 1.0
+    assert likeness(plain, backwards) == pytest.approx(0.0), "opposite on one problem, both tied on the other"
+
+
+def test_what_is_left_of_a_pruned_program_has_no_line_that_nothing_reads(
+    runner: SandboxedRunner, make_matrix: Make
+) -> None:
+    program = '''"""Weighs copies and a posterior."""
+
+import numpy as np
+
+
+def helper(e):
+    return e.copies * 2
+
+
+def rank(e):
+    """Sums passes and copies."""
+    wins = e.passed.sum(1) * 1.0
+    extra = helper(e)
+    also, rest = extra, 3
+    return wins + 0 * (also + also + also + also) * 3, e.passed.sum(1) @ e.passed * 1.0
+'''
+    matrices = [make_matrix(f"p{index}") for index in range(6)]
+    evaluator = SeedConsistency(runner, matrices, ConsistencyConfig(M=8, N=8, draws=3), axes=())
+    pruned = prune_terms(evaluator, program)
+    assert pruned.removed
+    for gone in ("extra", "also", "helper", "import numpy", "copies", "posterior"):
+        assert gone not in pruned.text
+    (before,), (after,) = (evaluator.evaluate([Candidate(text)]) for text in (program, pruned.text))
+    assert after == pruned.evaluation and after.score == before.score
+
+
+def test_leftovers_are_what_nothing_reads_and_nothing_else() -> None:
+    whole = '''def norm(x):
+    """Divides by the largest."""
+    return x / x.max()
+
+
+def rank(e):
+    """Two sums."""
+    a = b = e.passed
+    for x in range(3):
+        spare = x
+    box = [0]
+    box[0] = 5
+    total = a.sum(1)
+    total += 1
+    def inner():
+        return box
+    return norm(total), b.sum(0)
+'''
+    found = without_leftovers(whole.replace("total += 1", "pass"), whole)
+    assert "spare" not in found and "for " not in found and "pass\n" not in found and "Two sums" not in found
+    assert all(kept in found for kept in ("Divides by the largest", "a = b = e.passed", "box[0] = 5", "def inner"))
+    assert without_leftovers(found, whole) == found
+
+
+def card_with(held_out: float, whole: float = 0.5) -> Card:
+    """A card whose pruned program has this score held out, where the whole has another."""
+    seeds, here, there = (
+        Evaluation(score=score, per_seed=(score,) * 4, metrics={"testing_balanced_accuracy": 0.5})
+        for score in (0.4, whole, held_out)
+    )
+    return Card(
+        name="c_1",
+        against="initial",
+        text=PADDED,
+        ours=seeds,
+        theirs=seeds,
+        terms=(),
+        heldout=here,
+        heldout_theirs=here,
+        oracles=(1.0, 1.0),
+        tasks=("abcd", "efgh"),
+        alike={},
+        cost={},
+        simulated=False,
+        pruned=PrunedProgram(PLAIN, ("wins += 0", "+ 0"), seeds, 20, 40),
+        pruned_heldout=there,
+    )
+
+
+def test_a_cut_that_is_worse_held_out_is_told_and_not_offered() -> None:
+    worse, level = card_with(0.3), card_with(0.5)
+    assert pruned_file(worse) is None and card_facts(worse)["pruned"]["worse"]
+    assert "on the seeds but not held out, so it needs them: 0.400 against 0.400" in render(worse)
+    assert "held out 0.300 against 0.500" in render(worse)
+    said = pruned_file(level)
+    assert said is not None and said.endswith(PLAIN) and "Cut down from c_1" in said and "without 2 terms" in said
+    assert "held out 0.500 against 0.500" in said and not card_facts(level)["pruned"]["worse"]
 
 
 def test_a_program_is_pruned_of_what_earns_nothing_and_keeps_what_counts(

@@ -111,14 +111,16 @@ def test_a_candidate_is_compared_with_its_parent_and_the_first_on_every_seed(run
     best = reading.find("best")
     story = reading.candidate("best")
     assert set(story.seeds) == {one.problem_id for one in reading.split().train}
-    assert list(story.seeds.values()) == list(best.trial.evaluation.per_seed)
+    train = len(story.seeds)
+    assert list(story.seeds.values()) == list(best.trial.evaluation.per_seed)[:train], "views of them come behind"
+    assert len(best.trial.evaluation.per_seed) > train, "the search has views, which are the same problems"
     roles = {one.role: one for one in story.rivals}
     first = next(iter(reading.entries()))
     assert roles["initial" if best.parent != first.id else "parent"].id == first.id
     for one in story.rivals:
         theirs = entries[one.id].trial.evaluation.per_seed
-        gaps = [mine - other for mine, other in zip(best.trial.evaluation.per_seed, theirs, strict=True)]
-        assert one.tally.won == sum(gap > 0.05 for gap in gaps) and sum(one.tally) == len(gaps)
+        gaps = [mine - other for mine, other in zip(best.trial.evaluation.per_seed, theirs, strict=True)][:train]
+        assert one.tally.won == sum(gap > 0.05 for gap in gaps) and sum(one.tally) == train
         assert all(abs(seed.ours - seed.theirs) > 0.05 for seed in one.seeds)
     assert reading.candidate("initial").rivals == ()
 
@@ -143,9 +145,12 @@ def test_why_names_what_was_chosen_on_the_seeds_that_are_won_and_lost(run_dir):
 
 def test_a_finished_search_leaves_its_winner_without_what_earns_nothing(run_dir):
     pruned = json.loads((run_dir / "card.json").read_text())["pruned"]
-    assert (run_dir / "pruned.py").exists() == bool(pruned["removed"])
-    if pruned["removed"]:
-        assert (run_dir / "pruned.py").read_text() == pruned["text"]
+    best = json.loads((run_dir / "report.json").read_text())["best"]["id"]
+    assert (run_dir / "pruned.py").exists() == (bool(pruned["removed"]) and not pruned["worse"])
+    if (run_dir / "pruned.py").exists():
+        said, _, text = (run_dir / "pruned.py").read_text().partition('\n"""\n\n')
+        assert said.startswith(f'"""Cut down from {best}') and "on the seeds, held out" in said
+        assert text == pruned["text"]
         assert pruned["tokens"] < pruned["tokens_before"]
 
 
@@ -167,3 +172,11 @@ def test_a_continued_run_that_was_killed_is_not_finished_however_old_its_report(
     assert f"past the {report['evaluations']} evaluations reported" in found.conclusion.did
     assert "The same command goes on" in found.conclusion.did
     assert found.counts["proposals"] == report["proposals"] + 2
+
+
+def test_a_program_that_the_search_began_with_stands_on_no_island_of_its_own(run_dir):
+    shown = [CliRunner().invoke(command, [str(run_dir), f"--{ask}", "initial"]).output for ask in ("why", "program")]
+    for said in shown:
+        assert "one of the programs that the search started from, on every island" in said and "island -1" not in said
+    lineage = CliRunner().invoke(command, [str(run_dir), "--lineage", "initial"]).output
+    assert "at the start" in lineage and "proposal    -1" not in lineage

@@ -234,7 +234,7 @@ def test_a_request_that_is_bad_without_its_schema_too_says_nothing_about_schemas
 
 def test_a_file_that_holds_no_replies_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "replies.sqlite").write_bytes(b"not a database at all, for sure" * 100)
-    with pytest.raises(CorruptRun, match=r"replies\.sqlite: is damaged.*remove it: what it held is asked for again"):
+    with pytest.raises(CorruptRun, match=r"replies\.sqlite: is damaged.*it shows no table of evosyn .*move it away"):
         made(base_url="http://localhost:1/v1", cache=tmp_path / "replies.sqlite")
 
 

@@ -122,7 +122,7 @@ BAD_ITEMS = {
     " both": ({"id": "a", "task": TASK, "completion": "x"}, "an id or a task, not both"),
     " number": ({"id": 7, "completion": "x"}, "needs the id of a row"),
     ".task": ({"task": [], "completion": ""}, "must be an object, not list"),
-    ".task none": ({"task": None, "completion": ""}, "must be an object, not NoneType"),
+    ".task none": ({"task": None, "completion": ""}, "must be an object, not null"),
     ".task.testing missing": ({"task": {}, "completion": ""}, "testing: is missing"),
     ".task.testing": ({"task": {**TASK, "testing": "{"}, "completion": ""}, "is a text that is not JSON"),
     ".task.testing.cases": ({"task": {**TASK, "testing": {"kind": "cases", "cases": 3}}, "completion": ""}, "list"),

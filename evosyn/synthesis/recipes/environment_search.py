@@ -7,17 +7,17 @@ EvoEnv (section 3.3) say what is worth learning from; DESIGN.md section 5.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from evosyn import __version__
-from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.environments import sources
 from evosyn.environments.genome import PURPOSE
 from evosyn.errors import UsageError
 from evosyn.evolve.arms import Arms, named_arm, open_arms
 from evosyn.evolve.completing import complete
 from evosyn.evolve.loop import OnCommit
+from evosyn.evolve.stopping import StopConfig
 from evosyn.ports import Genome
 from evosyn.records import Candidate, Json
 from evosyn.rundir import RunDir
@@ -25,6 +25,7 @@ from evosyn.synthesis.environments.calibrating import ANSWER
 from evosyn.synthesis.environments.config import EnvironmentSearchConfig
 from evosyn.synthesis.environments.evaluating import AskedTeachers, EnvironmentEvaluator
 from evosyn.synthesis.environments.evolved import KIND, EvolvedEnvironments
+from evosyn.synthesis.search.inputs import write_config
 from evosyn.synthesis.search.parts import search_of
 from evosyn.workbench import Workbench
 
@@ -36,11 +37,13 @@ def evolve_environments(
     *,
     more: int = 0,
     on_commit: OnCommit | None = None,
+    on_limits: Callable[[StopConfig], None] | None = None,
 ) -> dict[str, Json]:
     """Evolve environments in `out`, or go on with that; returns the value of `report.json`.
 
     Args:
         more: evaluations (or proposals) to add to a run.
+        on_limits: told how far the search may go in all, before it goes on.
 
     Raises:
         UsageError: `out` holds another run; no such environment; none that a search could begin with has a score.
@@ -58,8 +61,13 @@ def evolve_environments(
             simulated = asked.reviewer.simulated or asked.student.simulated
             told = {"kind": KIND, "evosyn": __version__, "teacher": asked.reviewer.name, "student": evaluator.student}
             run.write_json("manifest.json", {**told, "epoch": evaluator.epoch, "simulated": simulated})
-            run.write(CONFIG, as_yaml(config))
-            return complete(search, run, more=more, began=began, before={"check": checked})
+
+            def limited(limits: StopConfig) -> None:
+                write_config(run, config, limits)
+                if on_limits is not None:
+                    on_limits(limits)
+
+            return complete(search, run, more=more, began=began, on_limits=limited, before={"check": checked})
 
 
 def started_from(config: EnvironmentSearchConfig) -> list[Candidate]:

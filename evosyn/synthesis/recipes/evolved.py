@@ -10,12 +10,13 @@ from pathlib import Path
 
 from evosyn import registry
 from evosyn.evolve.completing import complete
+from evosyn.evolve.stopping import StopConfig
 from evosyn.ports import Evolved, EvolvedTools
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import write_config
-from evosyn.synthesis.search.parts import arms_of, models_of, search_of
+from evosyn.synthesis.search.parts import arms_of, models_of, search_of, see_settings
 from evosyn.workbench import Workbench
 
 
@@ -30,6 +31,7 @@ def run_evolved(config: EvolveConfig, name: str, out: Path, workbench: Workbench
         BudgetSpent, UnavailableError: stopped; the same command goes on.
     """
     began = time.monotonic()
+    see_settings(config, workbench)
     tools = EvolvedTools(config.identity(), lambda: workbench.sandbox)
     evolved: Evolved = registry.make("evolved", name, tools, config.evolved.options)
     arms = arms_of(config, workbench, evolved)
@@ -37,5 +39,8 @@ def run_evolved(config: EvolveConfig, name: str, out: Path, workbench: Workbench
     with RunDir(out) as run:
         run.claim_new(str(evolved.header["kind"]))
         search = search_of(config, evolved, arms, run.journal)
-        write_config(run, config)
-        return complete(search, run, more=more, began=began, before={"check": checked})
+
+        def limited(limits: StopConfig) -> None:
+            write_config(run, config, limits)
+
+        return complete(search, run, more=more, began=began, on_limits=limited, before={"check": checked})

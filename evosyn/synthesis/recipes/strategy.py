@@ -11,16 +11,28 @@ from pathlib import Path
 
 from evosyn.evolve.arms import Arms
 from evosyn.evolve.completing import complete
-from evosyn.evolve.stopping import Stop
+from evosyn.evolve.stopping import Stop, StopConfig
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, claim, prepare, write_config
-from evosyn.synthesis.search.openevolve import OPENEVOLVE, by_openevolve
-from evosyn.synthesis.search.parts import arms_of, as_begun, models_of, search_of
+from evosyn.synthesis.search.openevolve import OPENEVOLVE, by_openevolve, see_openevolve
+from evosyn.synthesis.search.parts import arms_of, as_begun, models_of, search_of, see_settings
 from evosyn.synthesis.search.progress import Quiet, SearchProgress
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.workbench import Workbench
+
+
+def see_all(config: EvolveConfig, out: Path, workbench: Workbench) -> None:
+    """See that a search can do what its configuration asks for, before anything is executed or drawn.
+
+    Raises:
+        UsageError: as `see_settings` and `see_openevolve`.
+        MissingExtra: OpenEvolve is not installed.
+    """
+    see_settings(config, workbench)
+    if config.engine == OPENEVOLVE:
+        see_openevolve(out, config)
 
 
 def run_evolve(
@@ -43,6 +55,7 @@ def run_evolve(
             found until then is written. Where a model of a new run does not answer one short question, nothing is.
     """
     source.check()
+    see_all(config, out, workbench)
     for line in source.notes(config.heldout):
         progress.said(line)
     began = time.monotonic()
@@ -60,7 +73,10 @@ def run_evolve(
         evolved = EvolvedStrategies(workbench.runner, seeds, config)
         arms = arms or arms_of(config, workbench, evolved)
         search = search_of(config, evolved, arms, run.journal, progress.committed)
-        write_config(run, given)
+
+        def limited(limits: StopConfig) -> None:
+            progress.limited(limits)
+            write_config(run, given, None if config.engine == OPENEVOLVE else limits)
 
         def said(stopped: Stop) -> None:
             progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
@@ -70,6 +86,7 @@ def run_evolve(
             run,
             more=more,
             began=began,
+            on_limits=limited,
             on_end=said,
             before=seeds.spent,
             settings={"finalists": config.finalists},

@@ -42,6 +42,8 @@ class SearchSettings(Protocol):
     @property
     def workbench(self) -> WorkbenchConfig: ...
 
+    def model_dump(self, *, mode: str) -> dict[str, Json]: ...
+
 
 class PoolConfig(BaseModel):
     """What is drawn for each seed problem where the source brings no solutions and testings.

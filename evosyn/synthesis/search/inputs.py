@@ -16,12 +16,13 @@ from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.dataset import read_rejects, write_rejects
 from evosyn.domains import load_pools
 from evosyn.errors import InputError, TeacherUnavailable, UsageError
+from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.pools import write_pools
 from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
-from evosyn.synthesis.search.config import KIND, EvolveConfig
+from evosyn.synthesis.search.config import KIND, EvolveConfig, SearchSettings
 from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
 from evosyn.synthesis.search.seeds import (
     FEW_HELD_OUT,
@@ -37,7 +38,7 @@ from evosyn.synthesis.search.seeds import (
     split_all,
     that_work,
 )
-from evosyn.synthesis.search.sources import Origin, SourcePart, labels, read_source, task_among
+from evosyn.synthesis.search.sources import Origin, SourcePart, labels, read_source, refuse_equal, task_among
 from evosyn.workbench import Workbench
 
 MATRICES = "matrices/matrices.jsonl.gz"
@@ -68,6 +69,7 @@ class Source:
         pools = [pool for part in parts for pool in part.pools]
         self.matrices: list[PassMatrix] = [matrix for part in parts for matrix in part.matrices]
         if len(names) > 1:
+            refuse_equal(names, [_digest(part.pools, part.matrices) for part in parts])
             pools = self._join(names, parts)
         self.pools = [pool for pool in pools if pool.problem.human_testing is not None]
         self.left_out = {
@@ -106,15 +108,7 @@ class Source:
     @property
     def digest(self) -> str:
         """Of the problems or matrices themselves."""
-        digest = hashlib.sha256()
-        for pool in self.pools:
-            parts = [pool.problem.id, pool.problem.problem_id, *(one.id for one in pool.solutions)]
-            human = pool.problem.human_testing
-            parts += [one.id for one in pool.testings] + ([] if human is None else [human.id])
-            digest.update(" ".join(parts).encode())
-        for matrix in self.matrices:
-            digest.update(matrix.digest.encode())
-        return digest.hexdigest()[:16]
+        return _digest(self.pools, self.matrices)
 
     def check(self) -> None:
         """See that there are problems enough, before anything is spent.
@@ -125,18 +119,37 @@ class Source:
         count = len(self.pools) + len(self.matrices)
         if count >= FEWEST:
             return
-        without = f" with a human testing ({len(self.left_out)} have none)" if self.left_out else ""
+        bring = "Bring a few dozen: fewer cannot tell one strategy from another"
+        if not self.left_out:
+            holds, hint = f"holds {_problems(count)}", bring
+        else:
+            holds = f"holds {_problems(count)} with a human testing ({_problems(len(self.left_out))} without one)"
+            hint = f"Give them the field human_testing: strategies are scored by it. {bring}"
         raise InputError(
-            self.name,
-            f"holds {count} seed problem{'' if count == 1 else 's'}{without}; {FEWEST} are needed at least, some to "
-            "learn from and some to hold out",
-            hint="Bring a few dozen: fewer cannot tell one strategy from another",
+            self.name, f"{holds}; {FEWEST} are needed at least, some to learn from and some to hold out", hint=hint
         )
 
     def notes(self, heldout: float) -> list[str]:
         """What a person should know before anything is spent, if this share of the problems is held out."""
-        held = max(1, round(heldout * (len(self.pools) + len(self.matrices))))
+        names = {*(pool.problem.problem_id for pool in self.pools), *(one.problem_id for one in self.matrices)}
+        held = max(1, round(heldout * len({self.origins[name].task if self.origins else name for name in names})))
         return [] if held >= FEW_HELD_OUT else [few_held_out(held)]
+
+
+def _digest(pools: Sequence[Pool], matrices: Sequence[PassMatrix]) -> str:
+    digest = hashlib.sha256()
+    for pool in pools:
+        parts = [pool.problem.id, pool.problem.problem_id, *(one.id for one in pool.solutions)]
+        human = pool.problem.human_testing
+        parts += [one.id for one in pool.testings] + ([] if human is None else [human.id])
+        digest.update(" ".join(parts).encode())
+    for matrix in matrices:
+        digest.update(matrix.digest.encode())
+    return digest.hexdigest()[:16]
+
+
+def _problems(count: int) -> str:
+    return f"{count} seed problem{'' if count == 1 else 's'}"
 
 
 def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | None = None) -> None:
@@ -190,9 +203,16 @@ def _same_drawing(run: RunDir, held: Mapping[str, Json], mine: Mapping[str, Json
             )
 
 
-def write_config(run: RunDir, config: EvolveConfig) -> None:
-    """Keep what a command resolved to, which repeats it."""
-    run.write(CONFIG, as_yaml(config))
+def write_config(run: RunDir, config: SearchSettings, limits: StopConfig | None = None) -> None:
+    """Keep what a command resolved to, which repeats it.
+
+    Args:
+        limits: what the run may come to in all, with what was granted on top; by default what the command says.
+    """
+    value: dict[str, Json] = config.model_dump(mode="json")
+    if limits is not None:
+        value["stop"].update(evaluations=limits.evaluations, proposals=limits.proposals)
+    run.write(CONFIG, as_yaml(value))
 
 
 def prepare(

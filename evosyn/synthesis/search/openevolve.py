@@ -98,6 +98,23 @@ def endpoint_of(teacher: TeacherConfig) -> ModelEndpoint:
     return ModelEndpoint(name, base_url or "https://api.openai.com/v1", key)
 
 
+def see_openevolve(out: Path, config: EvolveConfig) -> None:
+    """See that OpenEvolve can run, where it has not run yet in the directory of a search.
+
+    Raises:
+        UsageError: no endpoint is named that it could ask.
+        MissingExtra: it is not installed.
+    """
+    if not (out / OPENEVOLVE / PROGRAMS).is_file():
+        endpoint_of(config.workbench.teacher)
+        _see_installed()
+
+
+def _see_installed() -> None:
+    if importlib.util.find_spec("openevolve") is None:
+        raise MissingExtra("openevolve", "openevolve", "--search openevolve")
+
+
 class Found(NamedTuple):
     """One program that OpenEvolve made, with the program it made it from."""
 
@@ -134,8 +151,7 @@ def run_openevolve(folder: Path, iterations: int) -> list[Found]:
     """
     stored = folder / PROGRAMS
     if not stored.is_file():
-        if importlib.util.find_spec("openevolve") is None:
-            raise MissingExtra("openevolve", "openevolve", "--search openevolve")
+        _see_installed()
         command = [sys.executable, "-m", "openevolve.cli", "initial_program.py", "evaluator.py"]
         command += ["--config", "config.yaml", "--output", "output", "--iterations", str(iterations)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

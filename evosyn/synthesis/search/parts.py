@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from evosyn import registry
 from evosyn.errors import UsageError
-from evosyn.evolve.arms import Arms, named_arm, open_arms
+from evosyn.evaluators.behaviour import axes_named
+from evosyn.evolve.arms import Arms, named_arm, named_arms, open_arms
 from evosyn.evolve.events import FORMER_AROUND, events_of
 from evosyn.evolve.loop import OnCommit, Search, SearchParts
 from evosyn.evolve.schedule import Schedule
@@ -11,9 +13,14 @@ from evosyn.journal import Journal
 from evosyn.ports import Evolved, Genome, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
+from evosyn.strategies import load_strategy
 from evosyn.strategies.proposers.genetic import AROUND
 from evosyn.synthesis.search.config import EvolveConfig, SearchSettings
+from evosyn.synthesis.search.winner import started_from
 from evosyn.workbench import Workbench
+
+NO_MODEL = "--proposer: this proposer asks a model; name one with --model provider/name"
+NO_LIMIT = "a search needs a limit: set stop.evaluations or stop.proposals"
 
 
 def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
@@ -25,12 +32,37 @@ def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
 
     def teacher(model: str | None) -> Teacher:
         if model is None and not workbench.has_model:
-            raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
+            raise UsageError(NO_MODEL)
         return workbench.teacher(model)
 
     own = config.proposers
-    shared = {"burst": own.burst, "around": own.around, **({"params": own.params} if own.params else {})}
-    return open_arms(own.arms, genome, teacher, shared=shared, options=own.options)
+    return open_arms(own.arms, genome, teacher, shared=_shared(config), options=own.options)
+
+
+def _shared(config: EvolveConfig) -> dict[str, Json]:
+    """Options of all proposers that know them."""
+    own = config.proposers
+    return {"burst": own.burst, "around": own.around, **({"params": own.params} if own.params else {})}
+
+
+def see_settings(config: EvolveConfig, workbench: Workbench) -> None:
+    """See that there is everything that a configuration names, before anything is executed, drawn or asked.
+
+    Raises:
+        UsageError: no such proposer, sandbox, axis or program to start from; an option that does not fit; a proposer
+            that asks a model where none is named; no limit. (The workbench has seen to the teacher.)
+    """
+    own = config.proposers
+    arms = named_arms(own.arms, shared=_shared(config), options=own.options)
+    if not workbench.has_model and any(arm.model is None and not arm.free for arm in arms.values()):
+        raise UsageError(NO_MODEL)
+    registry.find("sandboxes", config.workbench.sandbox.backend)
+    if config.evolved.name is None:
+        axes_named(config.axes)
+        for name in started_from(config):
+            load_strategy(name)
+    if config.stop.proposals is None and config.stop.evaluations is None:
+        raise UsageError(NO_LIMIT)
 
 
 def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, tuple[str, dict[str, Json]]]:

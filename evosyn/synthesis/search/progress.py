@@ -6,6 +6,7 @@ from typing import Protocol
 
 from evosyn.evolve.events import Fate, Step
 from evosyn.evolve.islands import Archipelago
+from evosyn.evolve.stopping import StopConfig
 
 
 class SearchProgress(Protocol):
@@ -17,9 +18,15 @@ class SearchProgress(Protocol):
 
     def said(self, line: str) -> None: ...
 
+    def limited(self, limits: StopConfig) -> None:
+        """How far the search may go in all, before it goes on."""
+        ...
+
 
 class Quiet:
     """No progress."""
+
+    def limited(self, limits: StopConfig) -> None: ...
 
     def step(self, what: str, done: int, total: int) -> None: ...
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.heldout import Split, pool_of, split_problems
+from evosyn.evaluators.heldout import Split, pool_of, split_problems, task_of
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evaluators.views import searched
 from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
@@ -71,10 +71,10 @@ class Seeds:
 
     def notes(self) -> list[str]:
         """What a person should know before the search begins, beside what could be known of the source."""
-        notes, held = [], len(self.split.heldout)
+        notes, tasks = [], len({task_of(matrix) for matrix in self.split.heldout})
         if self.left_out:
-            notes.append(told(len(self.split.train) + held, self.details))
-            notes += [few_held_out(held)] if held < FEW_HELD_OUT else []
+            notes.append(told(sum(map(len, self.split)), self.details))
+            notes += [few_held_out(tasks)] if tasks < FEW_HELD_OUT else []
         if self.untelling:
             ids = ", ".join(self.untelling[:NAMED]) + (", ..." if len(self.untelling) > NAMED else "")
             many = f"the human testings of {len(self.untelling)} problems accept every solution"
@@ -88,7 +88,7 @@ def told(usable: int, details: Mapping[str, str]) -> str:
 
 
 def few_held_out(count: int) -> str:
-    """The warning that so few held-out problems decide nothing."""
+    """The warning that so few held-out problems decide nothing; one that several pools have counts once."""
     what = "1 problem is" if count == 1 else f"{count} problems are"
     return (
         f"only {what} held out: a score on so few is uncertain by about {1 / count**0.5:.2f}, so they cannot tell the "

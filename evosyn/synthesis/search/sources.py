@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.domains import is_named, load_pools
-from evosyn.errors import InputError
+from evosyn.errors import InputError, UsageError
 from evosyn.matrices import is_matrices_file, load_matrices, matrix_files
 from evosyn.pools import BUILTIN
 from evosyn.records import PassMatrix, Pool
@@ -58,6 +58,27 @@ def labels(names: Sequence[str]) -> list[str]:
         again = sum(label == stem or label.startswith(f"{stem}~") for label in found)
         found.append(f"{stem}~{again + 1}" if again else stem)
     return found
+
+
+def refuse_equal(names: Sequence[str], digests: Sequence[str]) -> None:
+    """
+    Raises:
+        UsageError: two sources hold the same, which would count twice.
+    """
+    first: dict[str, str] = {}
+    for name, digest in zip(names, digests, strict=True):
+        if digest in first:
+            other = first[digest]
+            told = f"{name} is named twice" if name == other else f"{name} holds the same as {other}"
+            raise UsageError(f"SOURCE: {told}, and would count twice; name each pool once")
+        first[digest] = name
+
+
+def shared_tasks(names: Sequence[str], others: Collection[str]) -> list[bool]:
+    """For each name of a task whether it is one of the others, by the rule of `task_among`."""
+    own = {*names, *others}
+    known = {task_among(name, own) for name in others}
+    return [task_among(name, own) in known for name in names]
 
 
 def task_among(name: str, own: Collection[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.briefing import Briefer
-from evosyn.evaluators.card import card_facts
+from evosyn.evaluators.card import card_facts, pruned_file
 from evosyn.evaluators.card import render as card_text
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evolve.events import Committed, events_of
@@ -29,6 +29,10 @@ DIRECTIONS = render(PROMPTS, "prompts/directions.md")
 
 GENETIC = "genetic"
 """The proposer that varies programs of the grammar; a search that has it starts from the openings too."""
+
+
+PRUNED = "pruned.py"
+"""What of the winner matters, where some of it does not."""
 
 
 class EvolvedStrategies(StrategyGenome):
@@ -81,8 +85,10 @@ class EvolvedStrategies(StrategyGenome):
         card = card_of(choice, state, self.runner, seeds, config, parent)
         run.write("card.md", card_text(card))
         run.write_json("card.json", card_facts(card))
-        if card.pruned is not None and card.pruned.removed:
-            run.write("pruned.py", card.pruned.text)
+        if (pruned := pruned_file(card)) is not None:
+            run.write(PRUNED, pruned)
+        else:  # of an earlier winner
+            run.file(PRUNED).unlink(missing_ok=True)
         return {"kind": KIND, **report_of(choice, state, found, seeds)}
 
 

@@ -64,8 +64,8 @@ function matters(card) {
   const most = Math.max(...card.terms.map((term) => Math.abs(term.gain || 0)), 1e-9);
   const terms = card.terms.map((term) => h("tr", {}, cell(h("code", {}, term.removed)), cell(term.where), number(term.gain === null ? "invalid without it" : signed(term.gain)),
     cell(term.gain === null ? "" : track(term.gain / most)), number(term.testing_gain === null ? "" : signed(term.testing_gain))));
-  const level = pruned && pruned.removed.length ? `Without ${pruned.removed.length} of its terms it is level with the whole: ${figure(pruned.score)} against ${figure(card.score)} on the seeds`
-    + (pruned.heldout_score === null ? "" : `, ${figure(pruned.heldout_score)} against ${figure(card.heldout_score)} held out`) + `; ${pruned.tokens} tokens of ${pruned.tokens_before}. It stands in pruned.py.`
+  const level = pruned && pruned.removed.length ? `Without ${pruned.removed.length} of its terms it is level with the whole${pruned.worse ? " on the seeds but not held out, so it needs them" : ""}: ${figure(pruned.score)} against ${figure(card.score)} on the seeds`
+    + (pruned.heldout_score === null ? "" : `, ${figure(pruned.heldout_score)} against ${figure(card.heldout_score)} held out`) + `; ${pruned.tokens} tokens of ${pruned.tokens_before}.${pruned.worse ? "" : " It stands in pruned.py."}`
     : "No term can go without a loss that chance does not explain.";
   const formula = pruned && pruned.formula ? [h("h3", {}, "ranks solutions by"), h("code", { class: "formula" }, pruned.formula.solutions), h("h3", {}, "ranks testings by"), h("code", { class: "formula" }, pruned.formula.testings)]
     : pruned ? h("details", {}, h("summary", {}, "what is left of it"), source(pruned.text, { code: true })) : null;
@@ -117,7 +117,7 @@ function candidates(query) {
   const best = overview.report && overview.report.best ? overview.report.best.id : null;
   return listPage("Candidates", "candidates", query, ["score", "newest", "oldest"], [">score", "candidate", "fate", ">proposal", ">island", "proposer", "operator", "parent", ">characters", "reason"],
     (row) => rowTo("candidate/" + row.id, { class: row.score === null ? "dead" : row.id === best ? "best" : null }, number(figure(row.score, 4)), cell(candidateLink(row.id), row.id === best ? " the winner" : null), cell(row.fate),
-      number(row.proposal), number(row.island < 0 ? "all" : row.island), cell(row.proposer), cell(row.operator), h("td", { class: "id dim" }, row.parents[0]), number(row.size), h("td", { class: "dim" }, row.reason)));
+      number(row.proposal < 0 ? "start" : row.proposal), number(row.island < 0 ? "all" : row.island), cell(row.proposer), cell(row.operator), h("td", { class: "id dim" }, row.parents[0]), number(row.size), h("td", { class: "dim" }, row.reason)));
 }
 
 function rival(one) {
@@ -132,11 +132,11 @@ async function candidate(id) {
   const behaviour = (found.descriptor || []).map((value, at) => `${one.axes[at]} ${figure(value, 2)}`).join(", ");
   const { prompt, idea, replies, ...detail } = one.detail;
   const isBest = overview.report && overview.report.best && overview.report.best.id === one.id;
-  const ancestors = one.lineage.map((row) => rowTo("candidate/" + row.id, {}, cell(candidateLink(row.id)), number(figure(row.score, 4)), number(row.proposal), cell(row.proposer), cell(row.operator), cell(row.fate)));
+  const ancestors = one.lineage.map((row) => rowTo("candidate/" + row.id, {}, cell(candidateLink(row.id)), number(figure(row.score, 4)), number(row.proposal < 0 ? "start" : row.proposal), cell(row.proposer), cell(row.operator), cell(row.fate)));
   const seeds = Object.entries(one.seeds).sort((a, b) => b[1] - a[1]).map(([name, value]) => h("tr", {}, cell(seedLink(name)), number(figure(value, 2)), cell(track(value))));
   return [panel(null, h("h2", {}, h("span", { class: "id" }, one.id), isBest ? [" ", h("span", { class: "pill yes" }, "the winner")] : null), one.idea ? h("p", {}, one.idea) : null,
     figures({ score: one.score === null ? "none" : figure(one.score, 4), ...measured, characters: one.size }),
-    h("p", {}), facts({ why: one.why, invalid: found.invalid, made: `proposal ${one.proposal} on island ${one.island < 0 ? "all" : one.island} by ${one.proposer}`, behaviour, ...detail,
+    h("p", {}), facts({ why: one.why, invalid: found.invalid, made: one.proposal < 0 ? "the search started from it, on every island" : `proposal ${one.proposal} on island ${one.island} by ${one.proposer}`, behaviour, ...detail,
       parents: one.parents.length ? h("span", {}, one.parents.map((parent) => [candidateLink(parent), " "])) : "none" })),
   isBest && card ? h("div", { class: "two" }, h("div", { class: "stack" }, matters(card), one.rivals.map(rival)), duels(`Against ${card.against}, seed by seed`, card.duels, "the winner", card.against, card.seeds))
     : one.rivals.length ? h("div", { class: "two" }, one.rivals.map(rival)) : null,

@@ -9,7 +9,7 @@ import json
 import math
 from pathlib import Path
 
-from evosyn.errors import FormatError, InputError
+from evosyn.errors import FormatError, InputError, told_type
 from evosyn.jsonlines import json_value
 from evosyn.records import Json
 
@@ -58,7 +58,7 @@ def json_of(path: Path) -> dict[str, Json]:
     except ValueError as error:
         raise InputError(path, f"is not JSON: {error}", hint=ANEW) from error
     if not isinstance(value, dict):
-        raise InputError(path, f"must be an object, not {type(value).__name__}", hint=ANEW)
+        raise InputError(path, f"must be an object, not {told_type(value)}", hint=ANEW)
     return value
 
 
