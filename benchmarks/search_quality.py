@@ -41,7 +41,7 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.heldout import Split, pool_of, task_of
-from evosyn.evaluators.intervals import Strata
+from evosyn.evaluators.intervals import NO_ENDS, Strata
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evaluators.views import UNRECORDED, unrecorded
 from evosyn.evolve.islands import IslandsConfig
@@ -479,7 +479,7 @@ def _mean(row: Row, problems: Sequence[str]) -> float:
 def _gap(gaps: Sequence[float], strata: Strata) -> tuple[float, float, float, float]:
     """Mean, interval, and the difference that would be found with a power of 80 %."""
     values = np.array(gaps)
-    return float(values.mean()), *strata.interval(values), DETECTED * strata.error(values)
+    return float(values.mean()), *(strata.interval(values) or NO_ENDS), DETECTED * strata.error(values)
 
 
 def _by_seed(one: Row, other: Row, problems: Sequence[str]) -> str:

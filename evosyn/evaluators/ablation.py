@@ -34,7 +34,7 @@ class KRow:
     k: int
     criterion1: bool
     score: float
-    interval: Interval
+    interval: Interval | None
     executions: float
     oracle: float
 
