@@ -279,7 +279,9 @@ class Bench:
 class _Nobody:
     """Runs nothing: for asking which problems are large enough."""
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+    def rank(
+        self, programs: Sequence[str], evidences: Sequence[Evidence], tasks: Sequence[str] | None = None
+    ) -> list[tuple[Ranking, ...] | Invalid]:
         raise NotImplementedError
 
 

@@ -64,7 +64,9 @@ class SeedConsistency:
         self._problems, self._unknown = len(shown), Counter(name for one in shown for name in unknown(one))
         self._cache: OrderedDict[str, Evaluation] = OrderedDict()
         self._plain_E = np.array(self.draws.views_P)[self.draws.problem_E] == UNRECORDED
-        self._recorded = [one for one, plain in zip(self.draws.evidences, self._plain_E, strict=True) if not plain]
+        recorded = np.flatnonzero(~self._plain_E).tolist()
+        self._recorded = [self.draws.evidences[draw] for draw in recorded]
+        self._recorded_tasks = [self.draws.tasks_E[draw] for draw in recorded]
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -114,7 +116,7 @@ class SeedConsistency:
                 found[candidate.text] = self._cache[candidate.text]
         texts = list(dict.fromkeys(candidate.text for candidate in candidates if candidate.text not in found))
         started = time.perf_counter()
-        results = self._runner.rank(texts, self.draws.evidences) if texts else []
+        results = self._runner.rank(texts, self.draws.evidences, self.draws.tasks_E) if texts else []
         spared = self._spared({text: one for text, one in zip(texts, results, strict=True) if isinstance(one, Invalid)})
         seconds = (time.perf_counter() - started) / max(len(texts), 1)
         for text, result in zip(texts, results, strict=True):
@@ -133,7 +135,7 @@ class SeedConsistency:
         Raises:
             SandboxUnavailable: passed through from the runner.
         """
-        results = self._runner.rank(texts, self.draws.evidences) if texts else []
+        results = self._runner.rank(texts, self.draws.evidences, self.draws.tasks_E) if texts else []
         return [
             result if isinstance(result, Invalid) else self.behaviour(text, result)
             for text, result in zip(texts, results, strict=True)
@@ -162,7 +164,8 @@ class SeedConsistency:
         if not failed or len(self._recorded) in (0, len(self._plain_E)):
             return {}
         found = {}
-        for text, result in zip(failed, self._runner.rank(list(failed), self._recorded), strict=True):
+        results = self._runner.rank(list(failed), self._recorded, self._recorded_tasks)
+        for text, result in zip(failed, results, strict=True):
             if not isinstance(result, Invalid):
                 left = iter(result)
                 found[text] = tuple(

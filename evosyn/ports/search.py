@@ -20,8 +20,15 @@ Merit: TypeAlias = tuple[float, ...]
 class StrategyRunner(Protocol):
     """Runs strategy programs over evidences, in the sandbox."""
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
-        """For each program its rankings, one per evidence, or why it has none. One program never harms another."""
+    def rank(
+        self, programs: Sequence[str], evidences: Sequence[Evidence], tasks: Sequence[str] | None = None
+    ) -> list[tuple[Ranking, ...] | Invalid]:
+        """For each program its rankings, one per evidence, or why it has none. One program never harms another.
+
+        Args:
+            tasks: the task of each evidence, where several may be draws of one: nothing that a program keeps of one
+                of them is there when it ranks another. None where each is of a task of its own.
+        """
         ...
 
 

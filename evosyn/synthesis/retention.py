@@ -90,7 +90,7 @@ def _row(
     runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, size: int, draws: int, tree: SeedTree
 ) -> SizeRow:
     drawn = [part for matrix in matrices for part in _parts(matrix, size, draws, tree.child(matrix.problem_id))]
-    (rankings,) = runner.rank([program], [evidence_of(part) for part in drawn])
+    (rankings,) = runner.rank([program], [evidence_of(part) for part in drawn], [task_of(part) for part in drawn])
     if isinstance(rankings, Invalid):
         raise UsageError(f"the strategy is invalid: {rankings.reason}")
     accuracy: list[float | None] = []

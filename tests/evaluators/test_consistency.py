@@ -34,9 +34,11 @@ class Counting:
         self.runner = runner
         self.programs: list[str] = []
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+    def rank(
+        self, programs: Sequence[str], evidences: Sequence[Evidence], tasks: Sequence[str] | None = None
+    ) -> list[tuple[Ranking, ...] | Invalid]:
         self.programs += programs
-        return self.runner.rank(programs, evidences)
+        return self.runner.rank(programs, evidences, tasks)
 
 
 @pytest.fixture

@@ -151,7 +151,12 @@ class ToyCrossexec:
 class CountingRunner:
     """Ranks by pass counts, both ways; the program `refuse-small` has no ranking where M < 3."""
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+    def rank(
+        self,
+        programs: Sequence[str],
+        evidences: Sequence[Evidence],
+        tasks: Sequence[str] | None = None,  # noqa: ARG002
+    ) -> list[tuple[Ranking, ...] | Invalid]:
         found: list[tuple[Ranking, ...] | Invalid] = []
         for program in programs:
             if program == "refuse-small" and any(evidence.passed_MN.shape[0] < 3 for evidence in evidences):

@@ -21,6 +21,7 @@ from evosyn.pools import write_pools
 from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
+from evosyn.strategies.evidence import evidence_digest
 from evosyn.synthesis.search.config import KIND, EvolveConfig
 from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
 from evosyn.synthesis.search.seeds import (
@@ -105,7 +106,15 @@ class Source:
 
     @property
     def digest(self) -> str:
-        """Of the problems or matrices themselves."""
+        """Of the problems or matrices themselves, with all that programs see of these."""
+        return self._digest(evidence_digest)
+
+    @property
+    def former_digest(self) -> str:
+        """The same as earlier versions made it, of the verdicts of matrices alone."""
+        return self._digest(lambda matrix: matrix.digest)
+
+    def _digest(self, of: Callable[[PassMatrix], str]) -> str:
         digest = hashlib.sha256()
         for pool in self.pools:
             parts = [pool.problem.id, pool.problem.problem_id, *(one.id for one in pool.solutions)]
@@ -113,7 +122,7 @@ class Source:
             parts += [one.id for one in pool.testings] + ([] if human is None else [human.id])
             digest.update(" ".join(parts).encode())
         for matrix in self.matrices:
-            digest.update(matrix.digest.encode())
+            digest.update(of(matrix).encode())
         return digest.hexdigest()[:16]
 
     def check(self) -> None:
@@ -156,7 +165,7 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
     run.claim_new(KIND)
     held = run.read_json("manifest.json") if run.file("manifest.json").is_file() else {}
     begun = any(run.file(name).exists() for name in (POOLS, MATRICES, "journal.jsonl"))
-    if held and begun and held.get("source_digest") != mine["source_digest"]:
+    if held and begun and held.get("source_digest") not in (source.digest, source.former_digest):
         what = f"on other problems (on {held['source']}, as it was then)" if "source" in held else "of another version"
         raise UsageError(f"--out {run.path}: holds a run {what}; choose another directory")
     if run.file(POOLS).is_file():
