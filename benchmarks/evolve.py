@@ -176,7 +176,8 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
             proposer = GeneticProposer(32, reader)
             written = KnownRules() if arguments.around else None
             start = Candidate(load_known("initial"))
-            runner.rank([start.text, *(reader.write(one) for one in OPENINGS.values())], evaluator.draws.evidences)
+            openings = [reader.write(one) for one in OPENINGS.values()]
+            runner.rank([start.text, *openings], evaluator.draws.evidences, evaluator.draws.tasks_E)
             with folder() as path:
                 stop = StopConfig(evaluations=count)
                 run = search(path / "j", evaluator, proposer, start, stop, LoopConfig(lag=8), reader, written)

@@ -124,6 +124,7 @@ def rank(
         InputError: a bad line of the file.
         SandboxUnavailable: the sandbox does not work here.
     """
+    from evosyn.evaluators.heldout import task_of
     from evosyn.matrices import load_matrices
     from evosyn.strategies import load_strategy
     from evosyn.strategies.evidence import evidence_of
@@ -131,7 +132,8 @@ def rank(
     program = load_strategy(strategy)
     given = load_matrices(matrices) if isinstance(matrices, str | Path) else matrices
     with Workbench(lent=sandbox) as workbench:
-        (found,) = workbench.runner.rank([program], [evidence_of(matrix) for matrix in given])
+        evidences, tasks = [evidence_of(matrix) for matrix in given], [task_of(matrix) for matrix in given]
+        (found,) = workbench.runner.rank([program], evidences, tasks)
     if isinstance(found, Invalid):
         raise UsageError(f"strategy {strategy}: gives no ranking: {found.reason}")
     return list(found)

@@ -9,7 +9,7 @@ import numpy as np
 
 from _quality.protocol import ARMS, HELD_DRAWS, KINDS, PARTS, SIMULATED
 from _quality.rows import BEST, OPENING, REFERENCE, Difference, Pairing, Row, Setting
-from evosyn.evaluators.intervals import Interval, Strata
+from evosyn.evaluators.intervals import Interval, Strata, between
 from evosyn.records import Json
 
 PAIRS = (("evolve", "iid"), ("evolve", OPENING), ("evolve", BEST), ("evolve", "hillclimb"))
@@ -50,11 +50,10 @@ def together(settings: Sequence[Setting]) -> Iterator[str]:
             label = "simulated settings (SIMULATED)" if simulated else "settings of real pools"
             told = ", ".join(f"{name} {_numbers(some)}" for name, some in seeds.items())
             yield (
-                f"evolve over iid, {label}: {ahead.mean:+.4f} [{ahead.interval.low:+.4f}, {ahead.interval.high:+.4f}], "
-                f"{len(gaps)} problems of"
+                f"evolve over iid, {label}: {ahead.mean:+.4f} [{between(ahead.interval, '+', 4)}], {len(gaps)} problems"
             )
             yield (
-                f"{len(set(strata.tasks_P))} tasks; a difference of {ahead.found:.4f} would be found 4 times of 5; "
+                f"of {len(set(strata.tasks_P))} tasks; a difference of {ahead.found:.4f} would be found 4 times of 5; "
                 f"search seeds: {told}"
             )
 
@@ -77,7 +76,7 @@ def _table(setting: Setting) -> Iterator[str]:
     for row in sorted(setting.rows.values(), key=lambda one: -setting.mean(one)):
         ahead = Difference.of(setting.ahead_P(row, reference).tolist(), setting.strata)
         share = setting.share(row)
-        closed = "" if share is None else f"{share[0]:+.0%} [{share[1].low:+.0%}, {share[1].high:+.0%}]"
+        closed = "" if share is None else f"{share[0]:+.2f} [{between(share[1], '+', 2)}]"
         seeds = _numbers(row.by_seed)
         yield f"| {row.name} | {seeds} | {setting.mean(row):.3f} | {_shown(ahead.mean, ahead.interval)} | {closed} |"
 
@@ -135,8 +134,8 @@ def _elsewhere(name: str, found: Sequence[Mapping[str, Json]]) -> str:
     )
 
 
-def _shown(mean: float, interval: Interval) -> str:
-    return f"{mean:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
+def _shown(mean: float, interval: Interval | None) -> str:
+    return f"{mean:+.3f} [{between(interval, '+')}]"
 
 
 def _numbers(seeds: Iterable[int]) -> str:

@@ -59,7 +59,7 @@ class Difference(NamedTuple):
     """
 
     mean: float
-    interval: Interval
+    interval: Interval | None
     found: float
 
     @classmethod
@@ -145,7 +145,7 @@ class Setting:
         """
         return np.asarray(np.mean(list(self.gaps(one, other).values()), axis=0))
 
-    def share(self, row: Row) -> tuple[float, Interval] | None:
+    def share(self, row: Row) -> tuple[float, Interval | None] | None:
         """How much of the gap between the reference and the oracle a row closes; None where there is no gap."""
         gained, possible = (self.ahead_P(one, self.rows[REFERENCE]) for one in (row, self.rows[ORACLE]))
         if possible.sum() <= 0:

@@ -92,11 +92,11 @@ def search(config: SearchAblationConfig, out: Path) -> None:
     """Does evolution beat simple searches on this pool?
 
     Every search gets the same number of evaluations (with --model also of model calls), the same proposers, the same
-    way to choose a winner, and the same splits; the table shows held-out scores over the seeds with intervals, and the
-    paired difference to `evolve`.
+    way to choose a winner, and the same splits; the table shows held-out scores over the seeds and the paired
+    difference to `evolve`, with Student's intervals.
     """
     from evosyn.cli._tables import Cell, Figure, begin_table, publish
-    from evosyn.evaluators.intervals import bootstrap
+    from evosyn.train.stats import t_interval
 
     begin_table(out, "ablate-search", config)
     pool, compared = _compare(config.searches, config, out)
@@ -108,11 +108,11 @@ def search(config: SearchAblationConfig, out: Path) -> None:
         testing = _mean([trial.heldout["evolved"].metrics["testing_balanced_accuracy"] for trial in one.trials])
         gaps = [mine - theirs for mine, theirs in zip(one.scores, reference or one.scores, strict=True)]
         fall = _mean([trial.fall for trial in one.trials])
-        cells = (one.search, _mean(one.scores), *bootstrap(one.scores), train, fall, testing)
-        rows.append((*cells, _mean(gaps), *bootstrap(gaps)))
+        cells = (one.search, *t_interval(one.scores), train, fall, testing)
+        rows.append((*cells, *t_interval(gaps)))
     start = [trial.heldout["initial"].score or 0.0 for trial in compared[0].trials]
     nothing = float("nan")
-    rows.append(("initial strategy", _mean(start), *bootstrap(start), *[nothing] * 6))
+    rows.append(("initial strategy", *t_interval(start), *[nothing] * 6))
 
     def draw(axes: Any) -> None:
         shown = [row for row in rows if row[0] != "initial strategy"]
@@ -167,7 +167,7 @@ def curve(config: CurveAblationConfig, out: Path) -> None:
 
 def verdicts(compared: Sequence[Compared]) -> list[str]:
     """What the comparison says, one line for each baseline."""
-    from evosyn.evaluators.intervals import bootstrap
+    from evosyn.train.stats import t_interval
 
     evolve = next((one for one in compared if one.search == "evolve"), None)
     lines = []
@@ -175,18 +175,14 @@ def verdicts(compared: Sequence[Compared]) -> list[str]:
         if evolve is None or one is evolve:
             continue
         gaps = [mine - theirs for mine, theirs in zip(evolve.scores, one.scores, strict=True)]
-        interval = bootstrap(gaps)
+        interval = t_interval(gaps)
+        gained, told = f"{one.search} here: {interval.mean:+.3f}", f"{interval.low:+.3f} to {interval.high:+.3f}"
         if interval.low > 0:
-            lines.append(
-                f"evolution beats {one.search} here: {_mean(gaps):+.3f} ({interval.low:+.3f} to {interval.high:+.3f})"
-            )
+            lines.append(f"evolution beats {gained} ({told})")
         elif interval.high < 0:
-            lines.append(f"evolution LOSES to {one.search} here: {_mean(gaps):+.3f}; use --search {one.search}")
+            lines.append(f"evolution LOSES to {gained}; use --search {one.search}")
         else:
-            lines.append(
-                f"evolution does not beat {one.search} here: {_mean(gaps):+.3f} "
-                f"({interval.low:+.3f} to {interval.high:+.3f} holds 0)"
-            )
+            lines.append(f"evolution does not beat {gained} ({told} holds 0)")
     return lines
 
 

@@ -143,6 +143,7 @@ def _phase(name: str, usage: Mapping[str, Json]) -> str:
 
 def print_leaderboard(report: Mapping[str, Json]) -> None:
     """One table over train and held-out problems, best held-out score first."""
+    from evosyn.evaluators.intervals import Interval, between
     from evosyn.reading.conclusions import known_winner
 
     boards = report["leaderboard"]
@@ -161,7 +162,7 @@ def print_leaderboard(report: Mapping[str, Json]) -> None:
         if row["invalid"] is not None:
             rows.append((shown, "invalid", "", "", "", ""))
             continue
-        interval = f"{row['ci'][0]:.3f} to {row['ci'][1]:.3f}"
+        interval = between(None if row["ci"] is None else Interval(*row["ci"]))
         rows.append((shown, train[name]["score"], row["score"], interval, row["criterion1"],
                      row["testing_balanced_accuracy"]))  # fmt: skip
     rows.append(("oracle", boards["train"]["oracle"], boards["heldout"]["oracle"], "", "", ""))

@@ -61,6 +61,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
     from evosyn.cli._tables import Figure, begin_table, publish
     from evosyn.cli.score import named_programs
     from evosyn.evaluators.ablation import ablate_k
+    from evosyn.evaluators.intervals import NO_ENDS
 
     begin_table(out, "ablate-k", config)
     programs, wanted = named_programs(config.strategies), sorted(set(config.ks))
@@ -68,7 +69,8 @@ def by_k(config: KAblationConfig, out: Path) -> None:
         rows = ablate_k(workbench.runner, pool.matrices, programs, config.scoring, wanted)
     columns = ("strategy", "k", "criterion 1", "score", "low", "high", "executions", "oracle")
     cells = [
-        (row.strategy, row.k, row.criterion1, row.score, *row.interval, row.executions, row.oracle) for row in rows
+        (row.strategy, row.k, row.criterion1, row.score, *(row.interval or NO_ENDS), row.executions, row.oracle)
+        for row in rows
     ]
 
     def draw(axes: Any) -> None:
@@ -114,6 +116,7 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     the share of right top solutions among what is kept, where the pool has human verdicts.
     """
     from evosyn.cli._tables import Figure, begin_table, publish
+    from evosyn.evaluators.intervals import NO_ENDS
     from evosyn.strategies import load_strategy, strategy_name
     from evosyn.synthesis.retention import ablate_size, log_linear
 
@@ -128,7 +131,7 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     line = log_linear(rows)
     columns = ("M = N", "problems", "kept", "low", "high", "relaxed", "executions", "bal. acc.", "top right")
     cells = [
-        (row.size, row.problems, row.kept, *row.interval, row.relaxed, row.executions,
+        (row.size, row.problems, row.kept, *(row.interval or NO_ENDS), row.relaxed, row.executions,
          row.testing_balanced_accuracy, row.top_right)
         for row in rows
     ]  # fmt: skip
@@ -138,7 +141,8 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
         axes.errorbar([row.executions for row in rows], [row.kept for row in rows], yerr=spread, marker="o", capsize=3)
         for row in rows:
             where = {"xytext": (0, -16), "textcoords": "offset points", "ha": "center"}
-            axes.annotate(f"M = N = {row.size}", (row.executions, row.interval.low), **where)
+            low = row.kept if row.interval is None else row.interval.low
+            axes.annotate(f"M = N = {row.size}", (row.executions, low), **where)
         if line is not None:
             ends = [rows[0].executions, rows[-1].executions]
             axes.plot(ends, [line.at(end) for end in ends], linestyle="--", color="gray")
@@ -154,10 +158,10 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     publish(out, "ablate-size", Figure(pool.titled(f"problems kept by {name}"), columns, cells, draw), told)
 
 
-def _spread(means: Sequence[float], intervals: Sequence[Interval]) -> list[list[float]]:
-    """Lengths of error bars."""
-    pairs = list(zip(means, intervals, strict=True))
-    return [[mean - interval.low for mean, interval in pairs], [interval.high - mean for mean, interval in pairs]]
+def _spread(means: Sequence[float], intervals: Sequence[Interval | None]) -> list[list[float]]:
+    """Lengths of error bars; none where there is no interval."""
+    pairs = [(mean, interval or (mean, mean)) for mean, interval in zip(means, intervals, strict=True)]
+    return [[max(0.0, mean - low) for mean, (low, _) in pairs], [max(0.0, high - mean) for mean, (_, high) in pairs]]
 
 
 def _ticks(axes: Any, values: list[int]) -> None:

@@ -181,9 +181,10 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
 
 
 def _cells(row: BoardRow) -> tuple[str, ...]:
-    if row.interval is None:
+    from evosyn.evaluators.intervals import between
+
+    if row.evaluation.score is None:
         return (row.name, "invalid", "", "", "", "")
     figures = row.evaluation.metrics
     shown = (figures[name] for name in ("criterion1", "testing_balanced_accuracy", "testing_precision"))
-    interval = f"{row.interval.low:.3f} to {row.interval.high:.3f}"
-    return (row.name, f"{row.evaluation.score:.3f}", interval, *(f"{value:.3f}" for value in shown))
+    return (row.name, f"{row.evaluation.score:.3f}", between(row.interval), *(f"{value:.3f}" for value in shown))

@@ -34,7 +34,7 @@ class KRow:
     k: int
     criterion1: bool
     score: float
-    interval: Interval
+    interval: Interval | None
     executions: float
     oracle: float
 
@@ -59,7 +59,7 @@ def ablate_k(
         raise UsageError(f"--ks {max(ks)}: the best and worst of M = {config.M} solutions are at most {config.M}")
     draws = make_draws(matrices, config)
     rows = []
-    results = runner.rank(list(strategies.values()), draws.evidences)
+    results = runner.rank(list(strategies.values()), draws.evidences, draws.tasks_E)
     for (name, text), result in zip(strategies.items(), results, strict=True):
         if isinstance(result, Invalid):
             raise UsageError(f"strategy {name} is invalid: {result.reason}")

@@ -13,7 +13,7 @@ from evosyn.codec import dump
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.duel import Duel, SeedsWon, duels, likeness, told
-from evosyn.evaluators.intervals import Interval, bootstrap, difference
+from evosyn.evaluators.intervals import between, bootstrap, difference
 from evosyn.evaluators.pruning import PrunedProgram, prune_terms
 from evosyn.evaluators.terms import Variant, variants
 from evosyn.evolve.selection import WON
@@ -233,8 +233,8 @@ def _scores(card: Card) -> list[str]:
             own = bootstrap(ours.per_seed, tasks_P=tasks)
             ahead = difference(ours.per_seed, theirs.per_seed, tasks_P=tasks)
             rows.append(
-                f"| {where} | {len(ours.per_seed)} | {ours.score:.3f} ({_between(own)}) "
-                f"| {theirs.score:.3f} | {ours.score - theirs.score:+.3f} ({_between(ahead)}) "
+                f"| {where} | {len(ours.per_seed)} | {ours.score:.3f} ({between(own)}) "
+                f"| {theirs.score:.3f} | {ours.score - theirs.score:+.3f} ({between(ahead, '+')}) "
                 f"| {ours.metrics['testing_balanced_accuracy']:.3f}, {card.against} "
                 f"{theirs.metrics['testing_balanced_accuracy']:.3f} | {oracle:.3f} |"
             )
@@ -359,10 +359,6 @@ def _evaluate(evaluator: SeedConsistency, texts: Sequence[str]) -> list[Evaluati
 
 def _texts(found: Sequence[Variant]) -> list[str]:
     return [variant.text for variant in found]
-
-
-def _between(interval: Interval) -> str:
-    return f"{interval.low:.3f} to {interval.high:.3f}"
 
 
 def _docstring(text: str) -> str:

@@ -75,7 +75,9 @@ class SeedConsistency:
         first = {int(problem): one for problem, one in zip(self.draws.problem_E, self.draws.evidences, strict=True)}
         shown = [evidence for problem, evidence in first.items() if self.draws.own_P[problem]]
         self._problems, self._unknown = len(shown), Counter(name for one in shown for name in unknown(one))
-        self._recorded = [one for one, plain in zip(self.draws.evidences, plain_E, strict=True) if not plain]
+        recorded = np.flatnonzero(~plain_E).tolist()
+        self._recorded = [self.draws.evidences[draw] for draw in recorded]
+        self._recorded_tasks = [self.draws.tasks_E[draw] for draw in recorded]
         self._cache: OrderedDict[str, _Known] = OrderedDict()
         self._cached_bytes = 0
 
@@ -127,7 +129,7 @@ class SeedConsistency:
                 found[candidate.text] = self._cache[candidate.text].evaluation
         texts = list(dict.fromkeys(candidate.text for candidate in candidates if candidate.text not in found))
         started = time.perf_counter()
-        results = self._runner.rank(texts, self.draws.evidences) if texts else []
+        results = self._runner.rank(texts, self.draws.evidences, self.draws.tasks_E) if texts else []
         spared = self._spared({text: one for text, one in zip(texts, results, strict=True) if isinstance(one, Invalid)})
         seconds = (time.perf_counter() - started) / max(len(texts), 1)
         for text, result in zip(texts, results, strict=True):
@@ -145,7 +147,7 @@ class SeedConsistency:
         Raises:
             SandboxUnavailable: passed through from the runner.
         """
-        results = self._runner.rank(texts, self.draws.evidences) if texts else []
+        results = self._runner.rank(texts, self.draws.evidences, self.draws.tasks_E) if texts else []
         return [
             result if isinstance(result, Invalid) else self.behaviour(text, result)
             for text, result in zip(texts, results, strict=True)
@@ -173,7 +175,8 @@ class SeedConsistency:
         if not failed or len(self._recorded) in (0, len(plain_E)):
             return {}
         found = {}
-        for text, result in zip(failed, self._runner.rank(list(failed), self._recorded), strict=True):
+        results = self._runner.rank(list(failed), self._recorded, self._recorded_tasks)
+        for text, result in zip(failed, results, strict=True):
             if not isinstance(result, Invalid):
                 left = iter(result)
                 found[text] = Rankings.of(

@@ -49,8 +49,8 @@ def judge(block: Block, solution_scores_BM: Floats, testing_scores_BN: Floats, c
     ordered, chosen = solutions, testings
     if config.ties != "expected":
         by_key = config.ties == "random"
-        ordered = broken_ties(solutions, block.keys_BM if by_key else None)
-        chosen = broken_ties(testings, block.keys_BN if by_key else None)
+        ordered = broken_ties(solutions, block.keys_BM if by_key else block.places_BM)
+        chosen = broken_ties(testings, block.keys_BN if by_key else block.places_BN)
     top = chosen == 0
     weight = top / top.sum(axis=1, keepdims=True)
     first = ordered == 0

@@ -39,7 +39,8 @@ class ConsistencyConfig(Section):
         draws: draws a problem, where its pool is larger than M x N; half as many of one that is seen from another side.
         k: criterion 2 looks at the k best and the k worst solutions.
         criterion1: whether the top solution must be right.
-        ties: `expected` over uniformly random tie-breaking, `stable` order of appearance, `random` seeded.
+        ties: `expected` over uniformly random tie-breaking, `stable` order of appearance (of a pool that is used whole
+            the recorded one, else that of the draw), `random` seeded. Programs see no such order.
         seed: of draws and random ties.
         short: what becomes of a problem with fewer than M solutions or N testings: `skip` it, or `keep` what it has.
         solvable: leave out problems without a single right solution.
@@ -77,6 +78,7 @@ class Block:
         at_B: place of each draw in `Draws.evidences`.
         human_BM: whether the human testing accepts the solution.
         keys_BM, keys_BN: random keys for seeded tie-breaking.
+        places_BM, places_BN: in the order of appearance, for stable tie-breaking.
     """
 
     at_B: NDArray[np.int64]
@@ -85,6 +87,8 @@ class Block:
     human_BM: Bools
     keys_BM: Floats
     keys_BN: Floats
+    places_BM: NDArray[np.int64]
+    places_BN: NDArray[np.int64]
 
     @cached_property
     def agrees_BMN(self) -> Floats:
@@ -126,10 +130,24 @@ class Block:
 
 
 class Picked(NamedTuple):
-    """Which solutions and testings of its problem's matrix a draw consists of, in its own order."""
+    """Which solutions and testings of its problem's matrix a draw consists of, in the order in which programs see
+    them."""
 
     rows_M: NDArray[np.int64]
     columns_N: NDArray[np.int64]
+
+
+class _Order(NamedTuple):
+    """How what a draw took of one axis is shown.
+
+    Attributes:
+        items: indices in the matrix, as they are shown.
+        places, keys: where each stands in the order of appearance, and its random key.
+    """
+
+    items: NDArray[np.int64]
+    places: NDArray[np.int64]
+    keys: Floats
 
 
 @dataclass(frozen=True)
@@ -163,6 +181,11 @@ class Draws:
     def _counts_P(self) -> NDArray[np.int64]:
         """Draws of each problem."""
         return np.bincount(self.problem_E)
+
+    @cached_property
+    def tasks_E(self) -> tuple[str, ...]:
+        """The task of each draw."""
+        return tuple([self.tasks_P[problem] for problem in self.problem_E.tolist()])
 
     @cached_property
     def _even(self) -> bool:
@@ -238,7 +261,7 @@ def make_draws(
     """Draw sub-matrices of every usable problem.
 
     A solution whose human verdict is unknown is left out of its pool. The draws of a problem depend on the seed and its
-    name only; a pool of exactly M x N gives one draw in its own order.
+    name only; a pool of exactly M x N gives one draw. In none of them does the order tell how the pool was recorded.
 
     Args:
         evidence_of: of one matrix; with a memory where the same matrices are drawn from again (`EvidencesOnce`).
@@ -250,7 +273,7 @@ def make_draws(
     humans: list[Bools] = []
     problem_E: list[int] = []
     picked_E: list[Picked] = []
-    keys: list[tuple[Floats, Floats]] = []
+    orders: list[tuple[_Order, _Order]] = []
     used: list[PassMatrix] = []
     skipped: Counter[str] = Counter()
     for matrix in matrices:
@@ -259,18 +282,21 @@ def make_draws(
             skipped[reason] += 1
             continue
         evidence, human = evidence_of(matrix), np.asarray(matrix.human_M) == Verdict.PASS.value
-        for rows, columns, tree in _picks(matrix, config):
-            evidences.append(select(evidence, rows, columns))
-            humans.append(human[rows])
+        judged, testings = len(_judged(matrix)), matrix.verdicts_MN.shape[1]
+        for taken, tree in _picks(matrix, config):
+            ties, mixing = tree.child("ties").rng(), tree.child("shown").rng()
+            rows = _shown(taken.rows_M, judged, ties, mixing)
+            columns = _shown(taken.columns_N, testings, ties, mixing)
+            evidences.append(select(evidence, rows.items, columns.items))
+            humans.append(human[rows.items])
             problem_E.append(len(used))
-            picked_E.append(Picked(rows, columns))
-            rng = tree.child("ties").rng()
-            keys.append((rng.random(len(rows)), rng.random(len(columns))))
+            picked_E.append(Picked(rows.items, columns.items))
+            orders.append((rows, columns))
         used.append(matrix)
     if not used:
         counted = "; ".join(f"{count} x {reason}" for reason, count in skipped.items()) or "there are none"
         raise UsageError(f"no problem to score strategies on: {counted}. {_remedy(skipped)}")
-    blocks = _blocks(evidences, humans, keys)
+    blocks = _blocks(evidences, humans, orders)
     originals = tuple(map(original_of, used))
     views = Counter(originals)
     return Draws(
@@ -318,19 +344,18 @@ def _unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
     return None
 
 
-def _picks(
-    matrix: PassMatrix, config: ConsistencyConfig
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64], SeedTree]]:
+def _picks(matrix: PassMatrix, config: ConsistencyConfig) -> list[tuple[Picked, SeedTree]]:
+    """What each draw takes, in the order of appearance."""
     rows, columns = _judged(matrix), np.arange(matrix.verdicts_MN.shape[1])
     m, n = min(config.M or len(rows), len(rows)), min(config.N or len(columns), len(columns))
     tree = SeedTree(config.seed).child("draws", matrix.problem_id)
     if m == len(rows) and n == len(columns):
-        return [(rows, columns, tree.child(0))]
+        return [(Picked(rows, columns), tree.child(0))]
     found = []
     for number in range(-(-config.draws // 2) if view_of(matrix) else config.draws):
         node = tree.child(number)
         rng = node.rng()
-        found.append((_sample(rng, rows, m), _sample(rng, columns, n), node))
+        found.append((Picked(_sample(rng, rows, m), _sample(rng, columns, n)), node))
     return found
 
 
@@ -338,8 +363,15 @@ def _sample(rng: np.random.Generator, items: NDArray[np.int64], size: int) -> ND
     return items if size == len(items) else rng.permutation(items)[:size]
 
 
+def _shown(taken: NDArray[np.int64], size: int, ties: np.random.Generator, mixing: np.random.Generator) -> _Order:
+    """What a draw took, mixed where it is all of the `size` that there are: a sample comes in random order already."""
+    keys = ties.random(len(taken))
+    order = mixing.permutation(len(taken)) if len(taken) == size else np.arange(len(taken))
+    return _Order(taken[order], order, keys[order])
+
+
 def _blocks(
-    evidences: Sequence[Evidence], humans: Sequence[Bools], keys: Sequence[tuple[Floats, Floats]]
+    evidences: Sequence[Evidence], humans: Sequence[Bools], orders: Sequence[tuple[_Order, _Order]]
 ) -> tuple[Block, ...]:
     return tuple(
         Block(
@@ -347,8 +379,10 @@ def _blocks(
             passed_BMN=np.stack([evidences[index].passed_MN for index in members]),
             known_BMN=np.stack([evidences[index].known_MN for index in members]),
             human_BM=np.stack([humans[index] for index in members]),
-            keys_BM=np.stack([keys[index][0] for index in members]),
-            keys_BN=np.stack([keys[index][1] for index in members]),
+            keys_BM=np.stack([orders[index][0].keys for index in members]),
+            keys_BN=np.stack([orders[index][1].keys for index in members]),
+            places_BM=np.stack([orders[index][0].places for index in members]),
+            places_BN=np.stack([orders[index][1].places for index in members]),
         )
         for members in by_shape(evidence.passed_MN.shape for evidence in evidences).values()
     )

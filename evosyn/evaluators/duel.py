@@ -16,7 +16,7 @@ from evosyn.evaluators.behaviour import Behaviour
 from evosyn.evaluators.draws import Block
 from evosyn.evolve.selection import WON
 from evosyn.records import Invalid
-from evosyn.strategies.ranking import centred_places, rank_correlations
+from evosyn.strategies.ranking import broken_ties, centred_places, rank_correlations
 
 SHOWN = 3
 """Seeds won, and seeds lost, that are told with what was chosen."""
@@ -24,7 +24,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a strategy chose in one draw; of equals the first.
+    """What a strategy chose in one draw; of equals the first as they were recorded or drawn.
 
     Attributes:
         best, worst, testing: their places in the problem's whole matrix.
@@ -164,9 +164,9 @@ def _chosen(behaviour: Behaviour, at: int) -> Chosen:
     number, place = _in_block(behaviour.draws.blocks, at)
     block, outcome = behaviour.draws.blocks[number], behaviour.outcomes[number]
     passed, human = block.passed_BMN[place], block.human_BM[place]
-    ranks = outcome.solution_ranks_BM[place]
-    best, worst = int(np.argmin(ranks)), len(ranks) - 1 - int(np.argmax(ranks[::-1]))
-    testing = int(np.argmin(outcome.testing_ranks_BN[place]))
+    ranks = broken_ties(outcome.solution_ranks_BM[place], block.places_BM[place])
+    best, worst = int(np.argmin(ranks)), int(np.argmax(ranks))
+    testing = int(np.argmin(broken_ties(outcome.testing_ranks_BN[place], block.places_BN[place])))
     picked = behaviour.draws.picked_E[at]
     return Chosen(
         best=int(picked.rows_M[best]),

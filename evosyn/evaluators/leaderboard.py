@@ -24,7 +24,7 @@ class BoardRow:
 
     Attributes:
         evaluation: with `score` None where the program is invalid.
-        interval: of the score, over problems; None where invalid.
+        interval: of the score, over problems; None where invalid, or where problems are too few for one.
         lacking: what it reads of the evidence that is unknown.
     """
 
@@ -69,10 +69,11 @@ class Leaderboard:
 
     def tied(self) -> list[BoardRow]:
         """The rows whose score chance could not tell from the best one (paired, 95 %), the best first."""
-        valid = [row for row in self.rows if row.interval is not None]
+        valid = [row for row in self.rows if row.evaluation.score is not None]
         best = valid[0].evaluation.per_seed if valid else ()
         seed, tasks = self.config.seed, self.tasks_P
-        return [row for row in valid if difference(best, row.evaluation.per_seed, seed, tasks).low <= 0]
+        gaps = [difference(best, row.evaluation.per_seed, seed, tasks) for row in valid]
+        return [row for row, gap in zip(valid, gaps, strict=True) if gap is None or gap.low <= 0]
 
     def winner(self) -> BoardRow | None:
         """The row to prefer: of the tied ones the one that chooses the best testing."""

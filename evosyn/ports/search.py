@@ -21,9 +21,16 @@ Merit: TypeAlias = tuple[float, ...]
 class StrategyRunner(Protocol):
     """Runs strategy programs over evidences, in the sandbox."""
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
+    def rank(
+        self, programs: Sequence[str], evidences: Sequence[Evidence], tasks: Sequence[str] | None = None
+    ) -> list[Rankings | Invalid]:
         """For each program its rankings, one per evidence, or why it has none. One program never harms another, and
-        what comes back was checked: as many scores as there are solutions and testings, all finite."""
+        what comes back was checked: as many scores as there are solutions and testings, all finite.
+
+        Args:
+            tasks: the task of each evidence, where several may be draws of one: nothing that a program keeps of one
+                of them is there when it ranks another. None where each is of a task of its own.
+        """
         ...
 
 

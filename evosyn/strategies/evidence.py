@@ -5,16 +5,17 @@ Which solutions are the same was said by their domain when they were executed. D
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.parsing import same_program
-from evosyn.records import Evidence, PassMatrix, Verdict
+from evosyn.records import Evidence, Json, PassMatrix, Verdict, content_id
 from evosyn.textual import similarity
 
 ALWAYS = ("passed", "known", "cases", "copies", "solution_groups", "testing_groups")
@@ -88,6 +89,25 @@ class EvidencesOnce:
         return self._known[id(matrix)][1]
 
 
+UNSEEN = ("solution_ids", "testing_ids", "meta")
+"""Fields of a matrix that neither are evidence nor judge any."""
+
+
+def evidence_digest(matrix: PassMatrix) -> str:
+    """Hash of all that evidence is made of, and of the human verdicts: equal where every program scores the same."""
+    held = {one.name: _hashable(getattr(matrix, one.name)) for one in fields(matrix) if one.name not in UNSEEN}
+    return content_id("e_", held)
+
+
+def _hashable(value: Any) -> Json:
+    """The same as JSON, an array by its hash."""
+    if isinstance(value, np.ndarray):
+        return [str(value.dtype), list(value.shape), hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
+    if isinstance(value, tuple):
+        return [_hashable(one) for one in value]
+    return value
+
+
 def _any(parts: Sequence[Any] | None) -> Any:
     """The same; None where it holds nothing."""
     return None if parts is None or all(one is None for one in parts) else parts
@@ -125,7 +145,8 @@ def shown_as(name: str) -> str:
 
 
 def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Evidence:
-    """The evidence of a sub-matrix.
+    """The evidence of a sub-matrix, as if nothing else had been recorded: groups are numbered anew, since numbers of
+    the whole would tell where in it a solution stands.
 
     Args:
         rows: indices of the M solutions to keep, in their new order.
@@ -136,8 +157,8 @@ def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int6
         passed_MN=evidence.passed_MN[np.ix_(rows, columns)],
         known_MN=evidence.known_MN[np.ix_(rows, columns)],
         copies_M=evidence.copies_M[rows],
-        solution_group_M=evidence.solution_group_M[rows],
-        testing_group_N=evidence.testing_group_N[columns],
+        solution_group_M=numbered(evidence.solution_group_M[rows]),
+        testing_group_N=numbered(evidence.testing_group_N[columns]),
         **_part(evidence, rows, columns),
     )
 
@@ -190,6 +211,14 @@ def _solution_groups(matrix: PassMatrix) -> NDArray[np.int64]:
 def _similarity(recorded: NDArray[np.float64] | None, texts: Sequence[str]) -> NDArray[np.float64] | None:
     """As recorded; of matrices of the time before it was, by their texts where those are there."""
     return similarity(texts) if recorded is None and texts else recorded
+
+
+def numbered(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Equal numbers for equal values, from 0 on by first appearance; shape as given."""
+    _, first, at = np.unique(values, return_index=True, return_inverse=True)
+    order = np.empty(len(first), np.int64)
+    order[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(order[at].reshape(values.shape))
 
 
 def groups(texts: Sequence[str], size: int) -> NDArray[np.int64]:

@@ -67,14 +67,14 @@ def best_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.flatnonzero(dense_ranks(scores) == 0)
 
 
-def broken_ties(ranks: NDArray[np.int64], keys: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+def broken_ties(ranks: NDArray[np.int64], keys: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64]:
     """Strict places along the last axis.
 
     Args:
         ranks: dense ranks, shape (..., K).
-        keys: shape of `ranks`; among equals the smaller key comes first. None: the order of appearance.
+        keys: shape of `ranks`; among equals the smaller key comes first.
     """
-    order = np.argsort(ranks, axis=-1, kind="stable") if keys is None else np.lexsort((keys, ranks), axis=-1)
+    order = np.lexsort((keys, ranks), axis=-1)
     strict = np.empty_like(ranks)
     places = np.broadcast_to(np.arange(ranks.shape[-1], dtype=ranks.dtype), ranks.shape)
     np.put_along_axis(strict, order, places, -1)

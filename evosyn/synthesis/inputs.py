@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from evosyn import __version__
 from evosyn.configs.saving import CONFIG, as_yaml
+from evosyn.evaluators.intervals import Interval, between
 from evosyn.jobs import Protection
 from evosyn.ports import Teacher
 from evosyn.records import Json, Problem, content_id
@@ -49,7 +50,7 @@ def standing_of(report: Mapping[str, Json]) -> Standing | None:
     if score is None or count is None:
         return None
     ci = best.get("heldout_ci")
-    interval = "" if ci is None else f" (95 %: {ci[0]:.3f} to {ci[1]:.3f})"
+    interval = "" if ci is None else f" (95 %: {between(Interval(*ci))})"
     text = f"{score:.3f}{interval} on {count} held-out problems, the initial strategy {score_text(start)}"
     if score < (start or 0.0):
         return Standing(text, f"the strategy is worse than the one that its search started from: {text}")

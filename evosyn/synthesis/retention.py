@@ -28,7 +28,7 @@ class SizeRow:
 
     Attributes:
         problems: that were subsampled at every size.
-        kept, interval: mean share of problems kept, over draws.
+        kept, interval: mean share of problems kept, over draws; None where they are too few for an interval.
         relaxed: the same without zero-variance pruning.
         executions: for all problems once, M x N each.
         testing_balanced_accuracy, top_right: of the kept instances, against the human verdicts; NaN without them.
@@ -37,7 +37,7 @@ class SizeRow:
     size: int
     problems: int
     kept: float
-    interval: Interval
+    interval: Interval | None
     relaxed: float
     executions: int
     testing_balanced_accuracy: float
@@ -90,7 +90,7 @@ def _row(
     runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, size: int, draws: int, tree: SeedTree
 ) -> SizeRow:
     drawn = [part for matrix in matrices for part in _parts(matrix, size, draws, tree.child(matrix.problem_id))]
-    (rankings,) = runner.rank([program], [evidence_of(part) for part in drawn])
+    (rankings,) = runner.rank([program], [evidence_of(part) for part in drawn], [task_of(part) for part in drawn])
     if isinstance(rankings, Invalid):
         raise UsageError(f"the strategy is invalid: {rankings.reason}")
     accuracy: list[float | None] = []

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evosyn.evaluators.intervals import resampled, totals
+from evosyn.evaluators.intervals import NO_ENDS, resampled, totals
 from evosyn.quantiles import t_quantile
 from evosyn.randomness import SeedTree
 
@@ -38,11 +38,12 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
 
 
 def bootstrap(values: Sequence[float], seeds: SeedTree) -> MeanInterval:
-    """Mean over problems with the percentile bootstrap interval; a single value has no width to speak of (nan)."""
+    """Mean over problems with the percentile bootstrap interval; its ends are nan where the values are too few for
+    one."""
     data = np.asarray(values, dtype=np.float64)
-    if len(data) < 2:
-        return MeanInterval(float(data.mean()) if len(data) else math.nan, math.nan, math.nan)
-    return MeanInterval(float(data.mean()), *resampled(seeds.rng(), totals(data)))
+    if not len(data):
+        return MeanInterval(math.nan, *NO_ENDS)
+    return MeanInterval(float(data.mean()), *(resampled(seeds.rng(), totals(data)) or NO_ENDS))
 
 
 def t_interval(values: Sequence[float]) -> MeanInterval:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
-from evosyn.evaluators.criteria import judge, looked_at, oracle, reachable
+from evosyn.evaluators.criteria import Outcome, judge, looked_at, oracle, reachable
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.records import PassMatrix
 
@@ -42,6 +43,16 @@ def holds(matrix: PassMatrix, order: tuple[int, ...], testing: int, k: int, crit
     return all(matrix.verdicts_MN[m, testing] == matrix.human_M[m] for m in (*order[:k], *order[-k:]))
 
 
+def judged(
+    matrix: PassMatrix, solution_scores: ArrayLike, testing_scores: ArrayLike, config: ConsistencyConfig
+) -> Outcome:
+    """What scores of a whole matrix come to; they are in its own order, which is not that of the draw."""
+    draws = make_draws([matrix], config)
+    (picked,), (block,) = draws.picked_E, draws.blocks
+    solutions, testings = (np.asarray(scores, float) for scores in (solution_scores, testing_scores))
+    return judge(block, solutions[None, picked.rows_M], testings[None, picked.columns_N], config)
+
+
 @settings(max_examples=150, deadline=None)
 @given(ranked_matrices(), st.integers(1, 3), st.booleans())
 def test_expected_ties_equal_the_mean_over_every_order(
@@ -49,8 +60,7 @@ def test_expected_ties_equal_the_mean_over_every_order(
 ) -> None:
     matrix, solution_scores, testing_scores = case
     config = ConsistencyConfig(k=k, criterion1=criterion1)
-    block = make_draws([matrix], config).blocks[0]
-    outcome = judge(block, np.array([solution_scores], float), np.array([testing_scores], float), config)
+    outcome = judged(matrix, solution_scores, testing_scores, config)
     top = [n for n, score in enumerate(testing_scores) if score == max(testing_scores)]
     truth = [holds(matrix, order, n, k, criterion1) for order in orders(solution_scores) for n in top]
     assert outcome.score_B[0] == pytest.approx(np.mean(truth))
@@ -79,8 +89,7 @@ def test_broken_ties_are_one_of_the_orders_that_expected_averages(
 ) -> None:
     matrix, solution_scores, testing_scores = case
     config = ConsistencyConfig.model_validate({"k": k, "ties": ties})
-    block = make_draws([matrix], config).blocks[0]
-    outcome = judge(block, np.array([solution_scores], float), np.array([testing_scores], float), config)
+    outcome = judged(matrix, solution_scores, testing_scores, config)
     top = [n for n, score in enumerate(testing_scores) if score == max(testing_scores)]
     assert outcome.score_B[0] in {
         float(holds(matrix, order, n, k, True)) for order in orders(solution_scores) for n in top
@@ -90,24 +99,20 @@ def test_broken_ties_are_one_of_the_orders_that_expected_averages(
 def test_stable_ties_take_the_first_in_the_list() -> None:
     matrix = PassMatrix("p", np.array([list("PF"), list("FP")]), np.array(list("PF")))
     config = ConsistencyConfig(ties="stable")
-    block = make_draws([matrix], config).blocks[0]
-    assert judge(block, np.zeros((1, 2)), np.zeros((1, 2)), config).score_B[0] == 1.0
-    assert judge(block, np.zeros((1, 2)), np.array([[0.0, 1.0]]), config).score_B[0] == 0.0
+    assert judged(matrix, [0, 0], [0, 0], config).score_B[0] == 1.0
+    assert judged(matrix, [0, 0], [0, 1], config).score_B[0] == 0.0
 
 
 def test_scores_that_differ_in_their_last_bits_tie() -> None:
     matrix = PassMatrix("p", np.array([list("PF"), list("FP")]), np.array(list("PF")))
     config = ConsistencyConfig()
-    block = make_draws([matrix], config).blocks[0]
-    noisy = np.array([[0.1 + 0.2, 0.3]])
-    assert judge(block, noisy, np.zeros((1, 2)), config).criterion1_B[0] == 0.5
+    assert judged(matrix, [0.1 + 0.2, 0.3], [0, 0], config).criterion1_B[0] == 0.5
 
 
 def test_an_unknown_verdict_agrees_with_nobody() -> None:
     matrix = PassMatrix("p", np.array([list("UP"), list("UF")]), np.array(list("FF")))
     config = ConsistencyConfig(criterion1=False)
-    block = make_draws([matrix], config).blocks[0]
-    assert judge(block, np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]), config).score_B[0] == 0.0
+    assert judged(matrix, [1, 0], [1, 0], config).score_B[0] == 0.0
 
 
 @pytest.mark.parametrize(("size", "k", "places"), [(16, 1, 2), (16, 8, 16), (5, 3, 5), (2, 9, 2), (3, 1, 2)])
@@ -128,10 +133,9 @@ def test_what_passes_alone_can_reach_is_the_best_of_all_rankings_that_tie_equal_
     distinct = sorted(set(rows))
     best = 0.0
     for places in itertools.product(range(len(distinct)), repeat=len(distinct)):
-        scores = np.array([[places[distinct.index(row)] for row in rows]], float)
-        for n in range(matrix.verdicts_MN.shape[1]):
-            testings = np.eye(matrix.verdicts_MN.shape[1])[[n]]
-            best = max(best, float(judge(block, scores, testings, config).score_B[0]))
+        scores = [places[distinct.index(row)] for row in rows]
+        for testings in np.eye(matrix.verdicts_MN.shape[1]):
+            best = max(best, float(judged(matrix, scores, testings, config).score_B[0]))
     assert reachable(block, config)[0] == pytest.approx(best)
     assert reachable(block, config)[0] <= oracle(block, config)[0] + 1e-9
 
@@ -140,5 +144,5 @@ def test_tying_all_can_be_the_best_that_passes_allow() -> None:
     matrix = PassMatrix("p", np.array([list("PP"), list("PP"), list("FF"), list("FF")]), np.array(list("PPPP")))
     config = ConsistencyConfig()
     block = make_draws([matrix], config).blocks[0]
-    tied = judge(block, np.zeros((1, 4)), np.array([[1.0, 0.0]]), config).score_B[0]
+    tied = judged(matrix, [0, 0, 0, 0], [1, 0], config).score_B[0]
     assert reachable(block, config)[0] == pytest.approx(tied) and tied == pytest.approx(1 / 6)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from evosyn.errors import UsageError
+from evosyn.evaluators.criteria import judge
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.evaluators.splitting import split_testings
+from evosyn.randomness import SeedTree
 from evosyn.records import PassMatrix
 
 
@@ -29,10 +31,75 @@ def test_draws_of_a_problem_depend_on_the_seed_and_its_name_only() -> None:
     )
 
 
-def test_a_pool_of_exactly_the_asked_size_is_drawn_once_in_its_own_order() -> None:
-    draws = make_draws([matrix("a", 4, 4)], ConsistencyConfig(M=4, N=4, draws=10))
-    assert len(draws.evidences) == 1
-    assert draws.evidences[0].copies_M.tolist() == [0, 1, 2, 3]
+def sorted_pool(rows: int, columns: int) -> list[PassMatrix]:
+    """Problems whose right solutions were recorded first, each solution and testing with a text of its own."""
+    found = []
+    for number in range(40):
+        human = np.where(np.arange(rows) < rows // 2, "P", "F")
+        verdicts = np.random.default_rng(number).choice(list("PF"), (rows, columns))
+        texts = [tuple(f"{kind}{place}" for place in range(size)) for kind, size in (("s", rows), ("t", columns))]
+        found.append(
+            PassMatrix(
+                f"p{number}",
+                verdicts,
+                human,
+                copies_M=np.arange(rows),
+                groups_M=np.arange(rows),
+                solution_texts=texts[0],
+                testing_texts=texts[1],
+            )
+        )
+    return found
+
+
+def test_a_pool_of_exactly_the_asked_size_is_drawn_once_and_its_order_is_not_seen() -> None:
+    draws = make_draws(sorted_pool(8, 6), ConsistencyConfig(M=8, N=6, draws=10))
+    assert len(draws.evidences) == 40
+    first, rows, columns = (np.zeros((40, size)) for size in (1, 8, 6))
+    for number, (evidence, picked) in enumerate(zip(draws.evidences, draws.picked_E, strict=True)):
+        assert evidence.copies_M.tolist() == picked.rows_M.tolist()
+        assert evidence.testing_texts == tuple(f"t{column}" for column in picked.columns_N)
+        rows[number], columns[number], first[number] = picked.rows_M, picked.columns_N, picked.rows_M[0] < 4
+    assert 0.25 < first.mean() < 0.75
+    assert (abs(rows.mean(axis=0) - 3.5) < 1.2).all() and (abs(columns.mean(axis=0) - 2.5) < 1.0).all()
+
+
+@pytest.mark.parametrize("sizes", [(8, 6), (20, 6), (8, 20), (20, 20)])
+def test_the_numbers_of_groups_do_not_tell_where_in_the_pool_a_solution_stands(sizes: tuple[int, int]) -> None:
+    draws = make_draws(sorted_pool(*sizes), ConsistencyConfig(M=8, N=6, draws=2))
+    for evidence in draws.evidences:
+        assert evidence.solution_group_M.tolist() == list(range(8))
+        assert evidence.testing_group_N.tolist() == list(range(6))
+
+
+def test_equal_solutions_keep_equal_numbers_in_a_draw() -> None:
+    one = PassMatrix("a", np.full((6, 2), "P"), np.full(6, "P"), groups_M=np.array([5, 3, 5, 4, 3, 9]),
+                     copies_M=np.array([5, 3, 5, 4, 3, 9]))  # fmt: skip
+    for evidence in make_draws([one], ConsistencyConfig(M=4, N=2, draws=6)).evidences:
+        same = evidence.copies_M[:, None] == evidence.copies_M
+        assert ((evidence.solution_group_M[:, None] == evidence.solution_group_M) == same).all()
+        assert evidence.solution_group_M[0] == 0
+
+
+def test_stable_ties_follow_the_recorded_order_and_random_ones_stay_with_their_solutions() -> None:
+    """Whatever order programs see; a rule that ties all has the first solution as recorded on top."""
+    pool = sorted_pool(8, 6)
+    for ties in ("stable", "random"):
+        config = ConsistencyConfig(ties=ties)
+        draws = make_draws(pool, config)
+        (block,) = draws.blocks
+        keys = block.places_BM if ties == "stable" else block.keys_BM
+        found = judge(block, np.zeros((40, 8)), np.zeros((40, 6)), config)
+        chosen = [picked.columns_N[place] for picked, place in zip(draws.picked_E, found.chosen_BN.argmax(axis=1),
+                                                                   strict=True)]  # fmt: skip
+        top = [picked.rows_M[place] for picked, place in zip(draws.picked_E, keys.argmin(axis=1), strict=True)]
+        assert found.criterion1_B.tolist() == [float(row < 4) for row in top]
+        if ties == "stable":
+            assert set(top) == set(chosen) == {0}
+        else:
+            tree = SeedTree(config.seed).child("draws", "p0").child(0).child("ties")
+            rng = tree.rng()
+            assert (top[0], chosen[0]) == (rng.random(8).argmin(), rng.random(6).argmin())
 
 
 def test_unusable_problems_are_counted_by_reason() -> None:
@@ -59,7 +126,7 @@ def test_nothing_usable_is_an_error_that_says_why() -> None:
 
 def test_solutions_without_a_known_human_verdict_are_left_out() -> None:
     one = PassMatrix("a", np.full((4, 2), "P"), np.array(list("PUFP")), copies_M=np.arange(4))
-    assert make_draws([one], ConsistencyConfig()).evidences[0].copies_M.tolist() == [0, 2, 3]
+    assert sorted(make_draws([one], ConsistencyConfig()).evidences[0].copies_M.tolist()) == [0, 2, 3]
 
 
 def test_every_case_becomes_a_testing_and_equal_ones_count_once() -> None:

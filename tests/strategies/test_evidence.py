@@ -8,6 +8,8 @@ import pytest
 
 from evosyn.records import PassMatrix
 from evosyn.strategies.evidence import ALWAYS, MAYBE, EvidencesOnce, evidence_of, reads, select, unknown
+from evosyn.strategies.running import _harness
+from evosyn.strategies.running.packing import pack
 
 
 def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
@@ -32,7 +34,8 @@ def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
     np.testing.assert_array_equal(part.passed_MN, whole.passed_MN[np.ix_(rows, columns)])
     np.testing.assert_array_equal(part.durations_MN, whole.durations_MN[np.ix_(rows, columns)])
     assert part.copies_M.tolist() == [4, 1, 2]
-    assert part.solution_group_M.tolist() == [3, 1, 0]
+    assert part.solution_group_M.tolist() == [0, 1, 2]
+    assert select(whole, np.array([3, 2, 0]), columns).solution_group_M.tolist() == [0, 1, 1]
     assert (part.solution_texts, part.testing_texts) == (tuple("ebc"), tuple("zwy"))
 
 
@@ -75,3 +78,12 @@ def test_quotes_that_nothing_closes_are_passed_over_in_no_time(text: str) -> Non
     started = time.process_time()
     assert reads("x = e.passed\n" + text) == ("passed",)
     assert time.process_time() - started < 1.0
+
+
+def test_values_are_numbered_by_first_appearance_and_tell_nothing_but_which_are_equal() -> None:
+    values = (np.array([[90, 7], [5, 90], [0, 5], [90, 1 << 63]], np.uint64), None)
+    evidence = evidence_of(PassMatrix("p", np.full((4, 2), "P"), values_NMC=values))
+    for case, numbers in enumerate(([1, 3, 0, 1], [2, 1, 3, 5])):
+        program = f"def rank(e):\n    assert e.values[1] is None\n    return e.values[0][:, {case}], [0, 0]\n"
+        found = _harness.main(program, pack([evidence]), {"screen": 1, "budget_s": 60.0})
+        assert np.frombuffer(found["scores"])[:4].tolist() == numbers

@@ -295,7 +295,7 @@ class Behind:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def rank(self, programs, evidences):
+    def rank(self, programs, evidences, tasks=None):  # noqa: ARG002
         self.asked += programs
         return [tuple(run(program, one) for one in evidences) for program in programs]
 

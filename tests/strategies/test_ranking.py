@@ -30,9 +30,9 @@ def test_noise_ties_and_small_differences_beside_large_penalties_do_not(scores: 
     assert dense_ranks(np.array(scores)).tolist() == ranks
 
 
-def test_broken_ties_keep_the_order_of_appearance_or_follow_keys() -> None:
+def test_broken_ties_follow_the_order_of_appearance_or_keys() -> None:
     ranks = np.array([1, 0, 1, 0])
-    assert broken_ties(ranks).tolist() == [2, 0, 3, 1]
+    assert broken_ties(ranks, np.arange(4)).tolist() == [2, 0, 3, 1]
     assert broken_ties(ranks, np.array([0.9, 0.5, 0.1, 0.2])).tolist() == [3, 1, 2, 0]
 
 

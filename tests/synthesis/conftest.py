@@ -152,7 +152,12 @@ class ToyCrossexec:
 class CountingRunner:
     """Ranks by pass counts, both ways; the program `refuse-small` has no ranking where M < 3."""
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
+    def rank(
+        self,
+        programs: Sequence[str],
+        evidences: Sequence[Evidence],
+        tasks: Sequence[str] | None = None,  # noqa: ARG002
+    ) -> list[Rankings | Invalid]:
         found: list[Rankings | Invalid] = []
         for program in programs:
             if program == "refuse-small" and any(evidence.passed_MN.shape[0] < 3 for evidence in evidences):

@@ -8,11 +8,11 @@ import pytest
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.heldout import split_problems, task_of
-from evosyn.evaluators.intervals import Strata
+from evosyn.evaluators.intervals import Strata, t_quantile
 from evosyn.evaluators.views import ONLY_RIGHT, UNRECORDED
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.search.contest import DRAWING_ERROR, FIRST_BATCHES, MOST_BATCHES, decide
-from evosyn.synthesis.search.fresh import BATCH, ERRORS, Scored, gain_of
+from evosyn.synthesis.search.fresh import BATCH, Scored, gain_of
 
 SCORING = ConsistencyConfig(M=5, N=4, seed=3)
 
@@ -76,7 +76,7 @@ class Scripted:
     def __init__(self) -> None:
         self.seen: list[tuple[int, int]] = []
 
-    def rank(self, programs, evidences):
+    def rank(self, programs, evidences, tasks=None):  # noqa: ARG002
         self.seen.append((len(programs), len(evidences)))
         return [self._ranked(text.split()[0], evidences) for text in programs]
 
@@ -179,7 +179,7 @@ def test_the_error_of_a_gain_is_that_of_its_pools_and_of_drawing():
     names = [f"task-{number}" for number in range(40)]
     gain = gain_of(one, other, Strata(["a"] * 40, names))
     gaps = one.scores_BP.mean(axis=0)
-    assert gain.mean - gain.lower == pytest.approx(ERRORS * gaps.std(ddof=1) / np.sqrt(40))
+    assert gain.mean - gain.lower == pytest.approx(t_quantile(39) * gaps.std(ddof=1) / np.sqrt(40))
     assert gain.drawing_error == pytest.approx(np.sqrt((one.scores_BP.var(axis=0, ddof=1) / 6).sum()) / 40)
     apart = Scored(one.scores_BP + np.where(np.arange(40) < 20, 10.0, 0.0), 0.5)
     lower = [gain_of(apart, other, Strata(pools, names)).lower for pools in (["a"] * 20 + ["b"] * 20, ["a"] * 40)]

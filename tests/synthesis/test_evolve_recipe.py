@@ -15,10 +15,10 @@ from evosyn.errors import OtherSettings, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
-from evosyn.matrices import write_matrices
+from evosyn.matrices import load_matrices, write_matrices
 from evosyn.pools import write_pools
 from evosyn.reading.search import SearchReading
-from evosyn.records import PassMatrix
+from evosyn.records import PassMatrix, content_id
 from evosyn.rundir import RunDir
 from evosyn.strategies import load_known, strategy_id
 from evosyn.strategies.running import _harness
@@ -26,7 +26,7 @@ from evosyn.strategies.running.packing import pack
 from evosyn.strategies.running.sandboxed import _rankings
 from evosyn.synthesis.recipes.strategy import run_evolve
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import Source
+from evosyn.synthesis.search.inputs import Source, prepare
 from evosyn.synthesis.search.seeds import select
 from evosyn.synthesis.search.trial import run_trial
 from evosyn.workbench import Workbench
@@ -49,7 +49,7 @@ def matrix(number: int, rows: int = 8, columns: int = 6, solvable: bool = True) 
 class InProcess:
     """Runs the programs of this test (all of them ours) without a sandbox."""
 
-    def rank(self, programs, evidences):
+    def rank(self, programs, evidences, tasks=None):  # noqa: ARG002
         packed, asked = pack(evidences), {"screen": 1, "budget_s": 600.0}
         return [_rankings(_harness.main(program, packed, asked), evidences) for program in programs]
 
@@ -141,6 +141,76 @@ def test_a_command_that_is_refused_leaves_what_the_run_was_made_with(tmp_path):
     longer = config.model_copy(update={"stop": StopConfig(evaluations=50)})
     assert run_evolve(longer, Source(*config.sources), out, workbench())["evaluations"] >= 50
     assert yaml.safe_load((out / "config.yaml").read_text())["stop"]["evaluations"] == 50
+
+
+def begun(out, config):
+    """A run on recorded matrices with all that may be recorded, ended before its time."""
+    rng = np.random.default_rng(0)
+    pool = [
+        replace(
+            matrix(number),
+            copies_M=np.arange(1, 9)[: matrix(number).verdicts_MN.shape[0]],
+            durations_MN=rng.random(matrix(number).verdicts_MN.shape),
+            statement=f"Problem {number}",
+        )
+        for number in range(8)
+    ]
+    source = out.parent / "matrices.jsonl"
+    write_matrices(source, pool)
+    run_evolve(config, Source(str(source)), out, workbench())
+    return source
+
+
+CHANGES = {
+    "copies": lambda one: replace(one, copies_M=np.ones_like(one.copies_M)),
+    "durations": lambda one: replace(one, durations_MN=one.durations_MN * 2),
+    "statement": lambda one: replace(one, statement="another"),
+    "human verdicts": lambda one: replace(one, human_M=np.where(one.human_M == "P", "F", "P")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_run_whose_evidence_was_altered_does_not_go_on(tmp_path, change):
+    out, config = tmp_path / "out", CONFIG.model_copy(update={"stop": StopConfig(evaluations=30)})
+    source = begun(out, config)
+    stored = out / "matrices" / "matrices.jsonl.gz"
+    write_matrices(stored, [CHANGES[change](one) for one in load_matrices(stored)])
+    longer = config.model_copy(update={"stop": StopConfig(evaluations=60)})
+    before = (out / "journal.jsonl").read_bytes()
+    with pytest.raises(OtherSettings, match="inputs"):
+        run_evolve(longer, Source(str(source)), out, workbench())
+    assert (out / "journal.jsonl").read_bytes() == before
+
+
+def test_a_source_whose_evidence_was_altered_is_another(tmp_path):
+    out, config = tmp_path / "out", CONFIG.model_copy(update={"stop": StopConfig(evaluations=30)})
+    source = begun(out, config)
+    write_matrices(source, [CHANGES["copies"](one) for one in load_matrices(source)])
+    with pytest.raises(UsageError, match="other problems"):
+        run_evolve(config, Source(str(source)), out, workbench())
+
+
+def test_a_run_that_began_with_its_verdicts_alone_goes_on(tmp_path):
+    out, config = tmp_path / "out", CONFIG.model_copy(update={"stop": StopConfig(evaluations=30)})
+    source = Source(str(begun(out, config)))
+    with RunDir(out) as run:
+        former = content_id("i_", [[one.digest for one in side] for side in prepared(run, source, config)])
+        manifest = run.read_json("manifest.json")
+        run.write_json("manifest.json", {**manifest, "source_digest": source.former_digest})
+        values = list(run.journal.events())
+    assert values[0]["inputs"] != former and manifest["source_digest"] != source.former_digest
+    (out / "journal.jsonl").unlink()
+    with RunDir(out) as run:
+        for value in [{**values[0], "inputs": former}, *values[1:]]:
+            run.journal.append(value)
+    longer = config.model_copy(update={"stop": StopConfig(evaluations=60)})
+    assert run_evolve(longer, source, out, workbench())["evaluations"] >= 60
+    with RunDir(out) as run:
+        assert events_of(run.journal).header()["inputs"] == former
+
+
+def prepared(run, source, config):
+    return prepare(run, source, config, workbench(), lambda *_: None).split
 
 
 def test_several_pools_are_searched_together_and_what_they_share_is_never_split(tmp_path):

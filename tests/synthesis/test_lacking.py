@@ -35,7 +35,7 @@ def rank(evidence):
 class WithoutValues:
     """Ranks by pass counts; has no ranking by a rule that needs values, where there are none."""
 
-    def rank(self, programs, evidences):
+    def rank(self, programs, evidences, tasks=None):  # noqa: ARG002
         return [self._ranked(program, evidences) for program in programs]
 
     def _ranked(self, program, evidences):

@@ -11,7 +11,7 @@ from evosyn.synthesis.retention import SizeRow, ablate_size, log_linear
 class Counting:
     """Ranks by pass counts, in this process."""
 
-    def rank(self, programs, evidences):
+    def rank(self, programs, evidences, tasks=None):  # noqa: ARG002
         return [
             tuple(Ranking(one.passed_MN.sum(1).astype(float), one.passed_MN.sum(0).astype(float)) for one in evidences)
             for _ in programs

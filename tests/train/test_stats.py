@@ -32,7 +32,7 @@ def test_bootstrap_holds_its_mean_and_repeats_with_its_seed() -> None:
 
 
 def test_a_single_value_has_no_interval() -> None:
-    assert isnan(bootstrap([1.0], SeedTree(0)).low)
+    assert isnan(bootstrap([1.0], SeedTree(0)).low) and isnan(bootstrap([0.0, 1.0, 0.5], SeedTree(0)).high)
     assert isnan(t_interval([1.0]).high)
 
 

@@ -1,7 +1,9 @@
 """Evidence as plain data on its way into the sandbox, where `_harness` shows it to strategies.
 
 Every array travels as bytes, every text and every testing's calls once for all evidences that share them. It decides
-what strategies see: what is not packed here does not exist for them. DESIGN.md section 5, "Strategy".
+what strategies see: what is not packed here does not exist for them. Digests of values become numbers by first
+appearance: they say what is equal, and nothing of what the values are or of who else was recorded. DESIGN.md section 5,
+"Strategy".
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from evosyn.records import Evidence, Json
+from evosyn.records import Digests, Evidence, Json
+from evosyn.strategies.evidence import numbered
 
 
 def source(name: str) -> str:
@@ -71,10 +74,14 @@ def _more(
         "statement": statement,
         "payload": given,
         "calls": None if asked is None else [None if one is None else calls[id(one)] for one in asked],
-        "values": None if values is None else [None if one is None else one.tobytes() for one in values],
+        "values": None if values is None else [None if one is None else _values(one) for one in values],
         "solution_similarity": _bytes(evidence.solution_similarity_MM),
         "testing_similarity": _bytes(evidence.testing_similarity_NN),
     }
+
+
+def _values(digests_MC: Digests) -> bytes:
+    return np.where(digests_MC == 0, 0, numbered(digests_MC) + 1).astype(np.uint64).tobytes()
 
 
 def _bytes(array: NDArray[np.float64] | None) -> bytes | None:

@@ -1,8 +1,13 @@
 """Runs strategy programs over evidences in the sandbox: all evidences in one job, a fresh process for each program.
 
-Programs that the company policy admits (`evosyn.sandbox.company`) may follow each other in one process, which spares
-most of the cost of a fork; whatever goes wrong there is tried again alone, and of the rest a sample is repeated alone,
-so that a verdict never depends on the company.
+Where several evidences are draws of one task, a program must not know one when it ranks another: what it kept would be
+worth more than the M x N cells that it is judged on. So it gets as many processes as a task has draws, each with one of
+every task. One that the company policy admits (`evosyn.sandbox.company`) cannot reach what came before it in its
+process, so it stays in one, and is loaded anew for each evidence.
+
+Programs that the policy admits may also follow each other in one process, which spares most of the cost of a fork;
+whatever goes wrong there is tried again alone, and of the rest a sample is repeated alone, so that a verdict never
+depends on the company.
 
 It never executes a program in this process and never trusts what comes back beyond "these are its scores": lengths and
 finiteness are checked again here. DESIGN.md section 5, "Strategy".
@@ -11,8 +16,10 @@ finiteness are checked again here. DESIGN.md section 5, "Strategy".
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib import resources
 from itertools import chain
 
@@ -23,7 +30,7 @@ from evosyn.escaping import one_line
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.rankings import Rankings
-from evosyn.records import Evidence, Invalid, Json
+from evosyn.records import Evidence, Invalid, Json, Ranking
 from evosyn.sharing import Company
 from evosyn.strategies.evidence import MAYBE, shown_as
 from evosyn.strategies.running.packing import pack, size_of, source
@@ -51,6 +58,51 @@ def harness() -> str:
     return f"{source('_harness.py')}\n\nset_policy({policy!r})\n"
 
 
+@dataclass(frozen=True, eq=False)
+class _Packed:
+    """Evidences that one process sees, known to the sandbox under `key`.
+
+    Attributes:
+        tasks: of each; None where each is of its own.
+        size: of the pack, in bytes.
+    """
+
+    sandbox: Sandbox
+    evidences: Sequence[Evidence]
+    tasks: Sequence[str] | None
+    key: str
+    size: int
+
+    @classmethod
+    def of(cls, sandbox: Sandbox, evidences: Sequence[Evidence], tasks: Sequence[str] | None) -> _Packed:
+        packed = pack(evidences)
+        return cls(sandbox, evidences, tasks, sandbox.share(packed), size_of(packed))
+
+    @cached_property
+    def places(self) -> list[list[int]]:
+        """The evidences in parts of which none holds two of one task: the first of every task, the second, ..."""
+        parts: list[list[int]] = []
+        before: Counter[str] = Counter()
+        for place, task in enumerate(self.tasks or ()):
+            if before[task] == len(parts):
+                parts.append([])
+            parts[before[task]].append(place)
+            before[task] += 1
+        return parts or [list(range(len(self.evidences)))]
+
+    @cached_property
+    def parts(self) -> list[_Packed]:
+        """The same, each for processes of its own."""
+        return [
+            _Packed.of(self.sandbox, tuple([self.evidences[place] for place in part]), None) for part in self.places
+        ]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether several are of one task."""
+        return len(self.places) > 1
+
+
 class SandboxedRunner:
     """Implements `ports.StrategyRunner` over a sandbox (opened with numpy in its workers).
 
@@ -66,28 +118,33 @@ class SandboxedRunner:
     def __init__(self, sandbox: Sandbox, limits: Limits = STRATEGY_LIMITS, company: Company | None = None) -> None:
         self._sandbox, self._limits = sandbox, limits
         self.company = company or Company()
-        self._shared: list[tuple[Sequence[Evidence], str, int]] = []
+        self._shared: list[_Packed] = []
 
     @property
     def sandbox(self) -> Sandbox:
         """The sandbox that it was given."""
         return self._sandbox
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
+    def rank(
+        self, programs: Sequence[str], evidences: Sequence[Evidence], tasks: Sequence[str] | None = None
+    ) -> list[Rankings | Invalid]:
         """For each program its rankings, one per evidence, or why it has none.
 
         Passing the same `evidences` object again costs nothing: it is packed and shared once.
+
+        Args:
+            tasks: as in `ports.StrategyRunner`.
 
         Raises:
             SandboxUnavailable: the sandbox broke: it fails on every program.
         """
         if not evidences:
             return [Rankings(()) for _ in programs]
-        limits = self._limits_for(evidences)
-        found = self._together(programs, evidences, limits) if self.company.shares else {}
+        shared = self._known(evidences, tasks)
+        found = self._together(programs, shared) if self.company.shares else {}
         self.company.count(len(found))
         alone = [place for place, text in enumerate(programs) if place not in found or self.company.repeats(text)]
-        results = self._alone([programs[place] for place in alone], evidences, limits)
+        results = self._alone([programs[place] for place in alone], shared)
         differed = []
         for place, result in zip(alone, results, strict=True):
             if place in found and result is FAILED_TWICE:
@@ -97,14 +154,12 @@ class SandboxedRunner:
             elif place in found:
                 self.company.agreed()
             found[place] = result
-        by_itself = self._in_bundles(differed, [(programs[place],) for place in differed], evidences, limits)
+        by_itself = self._in_bundles(differed, [(programs[place],) for place in differed], shared)
         for place in differed:
             self.company.disagreed(programs[place], neighbours=place in by_itself and found[place] == by_itself[place])
         return [found[place] for place in range(len(programs))]
 
-    def _together(
-        self, programs: Sequence[str], evidences: Sequence[Evidence], limits: Limits
-    ) -> dict[int, Rankings | Invalid]:
+    def _together(self, programs: Sequence[str], shared: _Packed) -> dict[int, Rankings | Invalid]:
         """What programs that the policy admits say, several in one process; one that needs its own is left out."""
         size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * len(os.sched_getaffinity(0))))
         if size < 2:
@@ -113,76 +168,100 @@ class SandboxedRunner:
         bundles = [
             tuple(programs[place] for place in places[start : start + size]) for start in range(0, len(places), size)
         ]
-        return self._in_bundles(places, bundles, evidences, limits)
+        return self._in_bundles(places, bundles, shared)
 
     def _in_bundles(
-        self,
-        places: Sequence[int],
-        bundles: Sequence[tuple[str, ...]],
-        evidences: Sequence[Evidence],
-        limits: Limits,
+        self, places: Sequence[int], bundles: Sequence[tuple[str, ...]], shared: _Packed
     ) -> dict[int, Rankings | Invalid]:
         """What the programs of bundles say, under the place of each."""
-        outcomes = (
-            self._sandbox.run([self._job("", evidences, limits, bundle) for bundle in bundles]) if bundles else []
-        )
+        outcomes = self._sandbox.run([self._job("", shared, bundle) for bundle in bundles]) if bundles else []
         return {
-            place: _rankings(outcome.value, evidences)
+            place: _rankings(outcome.value, shared.evidences)
             for place, outcome in zip(places, chain.from_iterable(outcomes), strict=True)
             if outcome.status is Status.OK and outcome.value
         }
 
-    def _alone(
-        self, programs: Sequence[str], evidences: Sequence[Evidence], limits: Limits
-    ) -> list[Rankings | Invalid]:
-        """What each says in a process of its own; what our own fault spoils is tried once more."""
-        jobs = [self._job(text, evidences, limits) for text in programs]
+    def _alone(self, programs: Sequence[str], shared: _Packed) -> list[Rankings | Invalid]:
+        """What each says in processes of its own: one, or one for each part where it may not see several in one."""
+        outcomes = self._outcomes([(text, shared) for text in programs])
+        results = [_read(outcome, shared.evidences, self._limits_for(shared)) for outcome in outcomes]
+        apart = [place for place, outcome in enumerate(outcomes) if outcome.status is Status.OK and not outcome.value]
+        if shared.mixed and apart:
+            in_parts = self._in_parts([programs[place] for place in apart], shared)
+            for place, result in zip(apart, in_parts, strict=True):
+                results[place] = result
+        return results
+
+    def _in_parts(self, programs: Sequence[str], shared: _Packed) -> list[Rankings | Invalid]:
+        """What each says part by part, as soon as it fails on one why; who fails on the first gets no other."""
+        found: list[dict[int, Ranking] | Invalid] = [{} for _ in programs]
+        numbers = range(len(shared.parts))
+        for some in (numbers[:1], numbers[1:]):
+            asked = [
+                (number, place) for number in some for place, one in enumerate(found) if not isinstance(one, Invalid)
+            ]
+            outcomes = self._outcomes([(programs[place], shared.parts[number]) for number, place in asked])
+            for (number, place), outcome in zip(asked, outcomes, strict=True):
+                part, rankings = shared.parts[number], found[place]
+                result = _read(outcome, part.evidences, self._limits_for(part))
+                if isinstance(rankings, Invalid):
+                    continue
+                if isinstance(result, Invalid):
+                    found[place] = result
+                else:
+                    rankings.update(zip(shared.places[number], result, strict=True))
+        return [
+            one if isinstance(one, Invalid) else Rankings.of([one[place] for place in range(len(shared.evidences))])
+            for one in found
+        ]
+
+    def _outcomes(self, asked: Sequence[tuple[str, _Packed]]) -> list[ItemOutcome]:
+        """Of each program on its own; what our own fault spoils is tried once more."""
+        jobs = [self._job(text, shared) for text, shared in asked]
         outcomes = [items[0] for items in self._sandbox.run(jobs)] if jobs else []
         failed = [place for place, outcome in enumerate(outcomes) if outcome.status is Status.INFRASTRUCTURE]
         again = self._sandbox.run([jobs[place] for place in failed]) if failed else []
         for place, items in zip(failed, again, strict=True):
             outcomes[place] = items[0]
         broken = [outcome.detail for outcome in outcomes if outcome.status is Status.INFRASTRUCTURE]
-        fine = not broken or any(outcome.status is Status.OK for outcome in outcomes) or self._works(evidences, limits)
+        fine = not broken or any(outcome.status is Status.OK for outcome in outcomes) or self._works(asked[0][1])
         if not fine:
             raise SandboxUnavailable(f"the sandbox fails on every strategy program: {broken[0]}")
-        return [_read(outcome, evidences, limits) for outcome in outcomes]
+        return outcomes
 
-    def _works(self, evidences: Sequence[Evidence], limits: Limits) -> bool:
+    def _works(self, shared: _Packed) -> bool:
         """Whether the sandbox still ranks by a program that is known to be good."""
-        ((outcome,),) = self._sandbox.run([self._job(PROBE, evidences, limits)])
-        return outcome.status is Status.OK and not isinstance(_rankings(outcome.value, evidences), Invalid)
+        ((outcome,),) = self._sandbox.run([self._job(PROBE, shared)])
+        return outcome.status is Status.OK and not isinstance(_rankings(outcome.value, shared.evidences), Invalid)
 
-    def _job(
-        self, program: str, evidences: Sequence[Evidence], limits: Limits, company: tuple[str, ...] = ()
-    ) -> HarnessJob:
+    def _job(self, program: str, shared: _Packed, company: tuple[str, ...] = ()) -> HarnessJob:
+        limits = self._limits_for(shared)
         argument: Json = {
-            "screen": min(SCREEN, len(evidences)),
+            "screen": min(SCREEN, len(shared.evidences)),
             "budget_s": limits.cpu_s,
             "company": bool(company),
+            "mixed": shared.mixed,
         }
-        return HarnessJob(harness(), program, self._context(evidences)[0], argument, limits, company)
+        return HarnessJob(harness(), program, shared.key, argument, limits, company)
 
-    def _context(self, evidences: Sequence[Evidence]) -> tuple[str, int]:
-        """Key and size in bytes of the packed evidences; the last few are remembered by identity."""
-        for known, key, size in self._shared:
-            if known is evidences:
-                return key, size
-        packed = pack(evidences)
-        size = size_of(packed)
-        key = self._sandbox.share(packed)
-        self._shared = [*self._shared[1 - REMEMBERED :], (evidences, key, size)]
-        return key, size
+    def _known(self, evidences: Sequence[Evidence], tasks: Sequence[str] | None) -> _Packed:
+        """The evidences as the sandbox knows them; the last few are remembered by identity."""
+        for known in self._shared:
+            if known.evidences is evidences and (known.tasks is tasks or known.tasks == tasks):
+                return known
+        shared = _Packed.of(self._sandbox, evidences, tasks)
+        self._shared = [*self._shared[1 - REMEMBERED :], shared]
+        return shared
 
-    def _limits_for(self, evidences: Sequence[Evidence]) -> Limits:
-        scores = sum(sum(evidence.passed_MN.shape) for evidence in evidences)
-        seconds = SECONDS_PER_EVIDENCE * len(evidences)
+    def _limits_for(self, shared: _Packed) -> Limits:
+        scores = sum(sum(evidence.passed_MN.shape) for evidence in shared.evidences)
+        seconds = SECONDS_PER_EVIDENCE * len(shared.evidences)
         return Limits(
             cpu_s=self._limits.cpu_s + seconds,
             wall_s=0.0,
             budget_s=self._limits.budget_s + seconds,
             output_kb=self._limits.output_kb + scores * BYTES_PER_SCORE // 1024,
-            memory_mb=self._limits.memory_mb + 3 * self._context(evidences)[1] // 2**20,
+            memory_mb=self._limits.memory_mb + 3 * shared.size // 2**20,
         )
 
 

@@ -70,13 +70,19 @@ class TreeRunner:
         self._inside = behind if isinstance(behind, InSandbox) else None
         self._prepared: list[_Shared] = []
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
-        """For each program its rankings, one per evidence, or why it has none."""
+    def rank(
+        self, programs: Sequence[str], evidences: Sequence[Evidence], tasks: Sequence[str] | None = None
+    ) -> list[Rankings | Invalid]:
+        """For each program its rankings, one per evidence, or why it has none; one of the grammar keeps nothing.
+
+        Args:
+            tasks: as in `ports.StrategyRunner`.
+        """
         found: dict[int, Rankings | Invalid] = {}
         if self._inside is not None and self._inside.company.shares and evidences:
             found.update(self._stacked(self._inside.sandbox, programs, evidences))
         others = [place for place in range(len(programs)) if place not in found]
-        ran = self._behind.rank([programs[place] for place in others], evidences) if others else []
+        ran = self._behind.rank([programs[place] for place in others], evidences, tasks) if others else []
         found.update(zip(others, ran, strict=True))
         return [found[place] for place in range(len(programs))]
 

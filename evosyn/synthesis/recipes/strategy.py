@@ -11,6 +11,7 @@ from pathlib import Path
 
 from evosyn.evolve.arms import Arms
 from evosyn.evolve.completing import complete
+from evosyn.evolve.events import events_of
 from evosyn.evolve.stopping import Stop, StopConfig
 from evosyn.records import Json
 from evosyn.rundir import RunDir
@@ -70,7 +71,7 @@ def run_evolve(
         arms: Arms | None = None
         if config.engine == OPENEVOLVE:
             config, arms = by_openevolve(run, seeds, config, workbench, progress)
-        evolved = EvolvedStrategies(workbench.runner, seeds, config)
+        evolved = EvolvedStrategies(workbench.runner, seeds, config, events_of(run.journal).header())
         arms = arms or arms_of(config, workbench, evolved)
         search = search_of(config, evolved, arms, run.journal, progress.committed)
 

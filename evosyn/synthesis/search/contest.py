@@ -1,8 +1,8 @@
 """Finalists against the best known rule on fresh draws: is one of them better, and by more than chance?
 
 Every program is scored on the same draws, which the search never saw, and as many as it takes until drawing others
-would hardly move the paired gain. A finalist may win if the lower bound of its mean gain over problems (two standard
-errors, of tasks in the same pools on their own) lies above zero and it falls behind that rule in no place (`places`).
+would hardly move the paired gain. A finalist may win if the lower end of the 95 % interval of its mean gain (over
+tasks, those in the same pools on their own) lies above zero and it falls behind that rule in no place (`places`).
 The best of thousands of candidates on some thirty problems is partly the luckiest one; docs/evolve.md has the figures
 behind this rule.
 """

@@ -12,7 +12,7 @@ from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount, Floats
 from evosyn.evaluators.heldout import pool_of
-from evosyn.evaluators.intervals import Strata
+from evosyn.evaluators.intervals import Strata, t_quantile
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, PassMatrix
@@ -21,8 +21,6 @@ from evosyn.strategies.genome import TIE_METRIC
 
 BATCH = 20
 """Draws a problem that are made at once."""
-ERRORS = 2.0
-"""Standard errors between a gain and its bound: the best of several that are no better is ahead by one."""
 DIGITS = 9
 """Behind the point, of figures that are compared; the rest is rounding."""
 
@@ -51,7 +49,7 @@ class Gain(NamedTuple):
     """One program over another on the same draws.
 
     Attributes:
-        mean: over problems; `lower` is `ERRORS` standard errors below it.
+        mean: over problems; `lower` is the lower end of its 95 % interval, by Student's t over tasks.
         drawing_error: standard error of the mean from drawing alone.
         by_pool: mean gain in each pool.
     """
@@ -71,7 +69,8 @@ def gain_of(one: Scored, other: Scored, strata: Strata) -> Gain:
     """What the first is ahead of the second."""
     gaps_P = one.per_problem - other.per_problem
     mean = float(gaps_P.mean())
-    return Gain(mean, mean - ERRORS * strata.error(gaps_P), drawing_error(one, other), strata.of_pools(gaps_P))
+    lower = mean - t_quantile(strata.freedom) * strata.error(gaps_P)
+    return Gain(mean, lower, drawing_error(one, other), strata.of_pools(gaps_P))
 
 
 def drawing_error(one: Scored, other: Scored) -> float:

@@ -22,6 +22,7 @@ from evosyn.pools import write_pools
 from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
+from evosyn.strategies.evidence import evidence_digest
 from evosyn.synthesis.search.config import KIND, EvolveConfig, SearchSettings
 from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
 from evosyn.synthesis.search.seeds import (
@@ -69,7 +70,7 @@ class Source:
         pools = [pool for part in parts for pool in part.pools]
         self.matrices: list[PassMatrix] = [matrix for part in parts for matrix in part.matrices]
         if len(names) > 1:
-            refuse_equal(names, [_digest(part.pools, part.matrices) for part in parts])
+            refuse_equal(names, [_digest(part.pools, part.matrices, evidence_digest) for part in parts])
             pools = self._join(names, parts)
         self.pools = [pool for pool in pools if pool.problem.human_testing is not None]
         self.left_out = {
@@ -107,8 +108,13 @@ class Source:
 
     @property
     def digest(self) -> str:
-        """Of the problems or matrices themselves."""
-        return _digest(self.pools, self.matrices)
+        """Of the problems or matrices themselves, with all that programs see of these."""
+        return _digest(self.pools, self.matrices, evidence_digest)
+
+    @property
+    def former_digest(self) -> str:
+        """The same as earlier versions made it, of the verdicts of matrices alone."""
+        return _digest(self.pools, self.matrices, lambda matrix: matrix.digest)
 
     def check(self) -> None:
         """See that there are problems enough, before anything is spent.
@@ -136,7 +142,7 @@ class Source:
         return [] if held >= FEW_HELD_OUT else [few_held_out(held)]
 
 
-def _digest(pools: Sequence[Pool], matrices: Sequence[PassMatrix]) -> str:
+def _digest(pools: Sequence[Pool], matrices: Sequence[PassMatrix], of: Callable[[PassMatrix], str]) -> str:
     digest = hashlib.sha256()
     for pool in pools:
         parts = [pool.problem.id, pool.problem.problem_id, *(one.id for one in pool.solutions)]
@@ -144,7 +150,7 @@ def _digest(pools: Sequence[Pool], matrices: Sequence[PassMatrix]) -> str:
         parts += [one.id for one in pool.testings] + ([] if human is None else [human.id])
         digest.update(" ".join(parts).encode())
     for matrix in matrices:
-        digest.update(matrix.digest.encode())
+        digest.update(of(matrix).encode())
     return digest.hexdigest()[:16]
 
 
@@ -169,7 +175,7 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
     run.claim_new(KIND)
     held = run.read_json("manifest.json") if run.file("manifest.json").is_file() else {}
     begun = any(run.file(name).exists() for name in (POOLS, MATRICES, "journal.jsonl"))
-    if held and begun and held.get("source_digest") != mine["source_digest"]:
+    if held and begun and held.get("source_digest") not in (source.digest, source.former_digest):
         what = f"on other problems (on {held['source']}, as it was then)" if "source" in held else "of another version"
         raise UsageError(f"--out {run.path}: holds a run {what}; choose another directory")
     if run.file(POOLS).is_file():

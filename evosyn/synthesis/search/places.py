@@ -14,8 +14,10 @@ import numpy as np
 
 from evosyn.evaluators.heldout import pool_of
 from evosyn.evaluators.views import ONLY_RIGHT, RIGHT_UNRECORDED, UNRECORDED, plain, right
-from evosyn.synthesis.search.fresh import DIGITS, ERRORS, FreshDraws, Scored, drawing_error
+from evosyn.synthesis.search.fresh import DIGITS, FreshDraws, Scored, drawing_error
 
+ERRORS = 2.0
+"""Standard errors from drawing by which more than may be is clear."""
 MOST_FALL = 0.005
 """What a winner may fall short of a rule in one place."""
 RIGHT_SHARE = 1 / 8

@@ -9,11 +9,13 @@ from evosyn.evaluators.briefing import Briefer
 from evosyn.evaluators.card import card_facts, pruned_file
 from evosyn.evaluators.card import render as card_text
 from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evaluators.heldout import pool_of, task_of
 from evosyn.evolve.events import Committed, events_of
 from evosyn.ports import ProposalContext, SearchState, StrategyRunner, Told
-from evosyn.records import Candidate, Json, content_id
+from evosyn.records import Candidate, Json, PassMatrix, content_id
 from evosyn.rundir import RunDir
 from evosyn.strategies import PROGRAM, load_strategy
+from evosyn.strategies.evidence import evidence_digest
 from evosyn.strategies.genome import PROMPTS, StrategyGenome
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.source import called_in, rank_of
@@ -40,14 +42,17 @@ class EvolvedStrategies(StrategyGenome):
 
     Args:
         behind: runs programs, those outside the grammar during the search and all of them on the final leaderboards.
+        begun: what the journal of the run began with; None for a new one.
 
     Attributes:
         runner: runs programs of the grammar in stacks, and the others by `behind`.
     """
 
-    def __init__(self, behind: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> None:
+    def __init__(
+        self, behind: StrategyRunner, seeds: Seeds, config: EvolveConfig, begun: Mapping[str, Json] | None = None
+    ) -> None:
         super().__init__()
-        self._behind, self._seeds, self._config = behind, seeds, config
+        self._behind, self._seeds, self._config, self._begun = behind, seeds, config, begun or {}
         self.start = [Candidate(load_strategy(name), detail={"name": name}) for name in started_from(config)]
         if GENETIC in {name.partition("@")[0] for name in config.proposers.arms}:
             texts = {name: self.reader.write(program) for name, program in OPENINGS.items()}
@@ -71,8 +76,9 @@ class EvolvedStrategies(StrategyGenome):
 
     @property
     def header(self) -> Mapping[str, Json]:
-        split = self._seeds.split
-        inputs = content_id("i_", [[one.digest for one in split.train], [one.digest for one in split.heldout]])
+        former = content_id("i_", [[one.digest for one in side] for side in self._seeds.split])
+        now = content_id("i_", [[_seal(one) for one in side] for side in self._seeds.split])
+        inputs = former if self._begun.get("inputs") == former else now
         return {"kind": KIND, "config": self._config.identity(), "inputs": inputs}
 
     def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:
@@ -90,6 +96,11 @@ class EvolvedStrategies(StrategyGenome):
         else:  # of an earlier winner
             run.file(PRUNED).unlink(missing_ok=True)
         return {"kind": KIND, **report_of(choice, state, found, seeds)}
+
+
+def _seal(matrix: PassMatrix) -> Json:
+    """All of a matrix that decides a score. Runs of earlier versions began with the verdicts alone (`digest`)."""
+    return [task_of(matrix), pool_of(matrix), evidence_digest(matrix)]
 
 
 def _text_of(run: RunDir, names: Sequence[str]) -> str | None:

@@ -14,7 +14,7 @@ from evosyn import __version__
 from evosyn.evaluators.consistency import AS_RECORDED
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.heldout import shown_tasks, task_of
-from evosyn.evaluators.intervals import difference
+from evosyn.evaluators.intervals import between, difference
 from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.randomness import SeedTree
@@ -124,13 +124,13 @@ def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, si
     """The winner's text under a comment that says where it comes from and how good it is."""
     held = next(row for row in found.heldout.rows if row.name == EVOLVED)
     train = next(row for row in found.train.rows if row.name == EVOLVED)
-    interval = "" if held.interval is None else f" (95 %: {held.interval.low:.3f} to {held.interval.high:.3f})"
+    interval = f" ({'' if held.interval is None else '95 %: '}{between(held.interval)})"
     balanced = held.evaluation.metrics.get(TIE_METRIC)
     invalid = "" if held.evaluation.invalid is None else f" ({' '.join(held.evaluation.invalid.split())})"
     lines = [
         f"{EVOLVED_BY} {__version__}: candidate {choice.winner.id}, made by {choice.winner.proposer}.",
         f"Seed consistency on {len(found.heldout.problems)} held-out problems: "
-        f"{score_text(held.evaluation.score)}{interval or invalid}; "
+        f"{score_text(held.evaluation.score)}{invalid or interval}; "
         f"on the {len(found.train.problems)} train problems: {score_text(train.evaluation.score)}.",
         f"Balanced accuracy of the chosen testing, held out: {score_text(balanced)}. "
         f"Found in {state.report()['evaluations']} evaluations.",
@@ -216,7 +216,8 @@ def _difference(best: BoardRow, start: BoardRow, tasks_P: Sequence[str]) -> dict
     if not ours or not theirs:
         return {"heldout": None, "ci": None}
     interval = difference(ours, theirs, tasks_P=tasks_P)
-    return {"heldout": sum(ours) / len(ours) - sum(theirs) / len(theirs), "ci": list(interval)}
+    gain = sum(ours) / len(ours) - sum(theirs) / len(theirs)
+    return {"heldout": gain, "ci": None if interval is None else list(interval)}
 
 
 def _train_score(board: Leaderboard, name: str) -> float | None:

@@ -62,7 +62,7 @@ function fitnessChart(fitness, curve, evaluations) {
 
 function interval(row, low, high) {
   const x = (value) => 6 + 148 * (value - low) / Math.max(high - low, 1e-9);
-  const said = `${figure(row.score)}, 95 % interval ${row.ci ? figure(row.ci[0]) + " to " + figure(row.ci[1]) : "unknown"}`;
+  const said = `${figure(row.score)}, 95 % interval ${row.ci ? figure(row.ci[0]) + " to " + figure(row.ci[1]) : "none, for so few problems"}`;
   return svg("svg", { width: 160, height: 16, role: "img", "aria-label": said }, row.ci ? svg("line", { x1: x(row.ci[0]), x2: x(row.ci[1]), y1: 8, y2: 8, class: "ci" }) : null,
     svg("circle", { cx: x(row.score), cy: 8, r: 4, class: "here" }));
 }
