@@ -109,9 +109,7 @@ def test_problems_without_a_human_testing_are_left_out_and_too_few_others_are_re
     source.check()
     assert len(source.pools) == 4 and list(source.left_out) == ["mine"]
     write_pools(path, [*pools[:2], bare])
-    with pytest.raises(
-        UsageError, match=r"holds 2 seed .* \(1 seed problem without one\).*4 are needed"
-    ):
+    with pytest.raises(UsageError, match=r"holds 2 seed .* \(1 seed problem without one\).*4 are needed"):
         Source(str(path)).check()
 
 
