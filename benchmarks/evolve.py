@@ -4,7 +4,9 @@
     python benchmarks/evolve.py genetic         genetic proposer on a trivial evaluator, end to end
     python benchmarks/evolve.py strategies      48 seeds at 16 x 16: sandboxed, and as trees; candidates/s per core
                                                 (--without: verdicts alone; --around: bursts around known rules)
-    python benchmarks/evolve.py outside         the same, programs outside the grammar: known rules, grafts on them
+    python benchmarks/evolve.py default         a search as it is by default: of each of 48 pools of 18 x 18 8 draws of
+                                                16 x 16, and 4 without texts and values; as trees
+    python benchmarks/evolve.py outside         as `strategies`, outside the grammar: known rules, grafts on them
     python benchmarks/evolve.py journal         size and replay of 10^5 candidates
     python benchmarks/evolve.py latency         a model of 2 s latency, 16 calls at once, against the ideal
     python benchmarks/evolve.py http            iterations/s over HTTP against a scripted zero-latency model
@@ -43,7 +45,7 @@ from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.replay import replay
 from evosyn.evolve.stopping import StopConfig
 from evosyn.journal import Journal
-from evosyn.ports import Axis, ModelTools, Proposal, ProposalContext, TeacherTools
+from evosyn.ports import Axis, ModelTools, Proposal, ProposalContext, Proposer, StrategyRunner, TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evaluation
 from evosyn.strategies import known_names, load_known
@@ -160,8 +162,6 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
     Processor time is that of this process and of the sandbox below it. With `--around` every sixteenth proposal is a
     known rule, as a model would write it, and the next one a burst of variants around it.
     """
-    from scoring import processor_s
-
     from evosyn.sandbox import open_sandbox
     from evosyn.strategies.running.sandboxed import SandboxedRunner
 
@@ -172,22 +172,51 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
             reader = Reader()
             behind = SandboxedRunner(sandbox)
             runner = TreeRunner(behind, reader) if "stacked" in name else behind
-            evaluator = SeedConsistency(runner, matrices, config, axes_named(EvolveConfig().axes))
-            proposer = GeneticProposer(32, reader)
             written = KnownRules() if arguments.around else None
-            start = Candidate(load_known("initial"))
-            openings = [reader.write(one) for one in OPENINGS.values()]
-            runner.rank([start.text, *openings], evaluator.draws.evidences, evaluator.draws.tasks_E)
-            with folder() as path:
-                stop = StopConfig(evaluations=count)
-                run = search(path / "j", evaluator, proposer, start, stop, LoopConfig(lag=8), reader, written)
-                began, cpu = time.perf_counter(), processor_s()
-                run.run()
-                wall, used = time.perf_counter() - began, processor_s() - cpu
-            found[f"evaluated/s and core, {name}"] = run.state.evaluations / used
-            found[f"evaluated/s of wall time, {name}"] = run.state.evaluations / wall
+            evaluator = SeedConsistency(runner, matrices, config, axes_named(EvolveConfig().axes))
+            rates = _rates(evaluator, runner, reader, count, written)
+            found |= {f"{what}, {name}": rate for what, rate in rates.items()}
     found["cores"] = len(os.sched_getaffinity(0))
     return found
+
+
+def default(arguments: argparse.Namespace) -> dict[str, float]:
+    """A whole search on draws that differ, and once more without texts and values, scored as one is by default.
+
+    Memory is that of this process, without the sandbox.
+    """
+    from evosyn.sandbox import open_sandbox
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
+    from evosyn.synthesis.search.seeds import searched_of
+
+    reader, config = Reader(), EvolveConfig()
+    matrices = searched_of(seeds(48, 18, 18), config)
+    with open_sandbox(numpy=True) as sandbox:
+        runner = TreeRunner(SandboxedRunner(sandbox), reader)
+        evaluator = SeedConsistency(runner, matrices, config.scoring, axes_named(config.axes))
+        found = _rates(evaluator, runner, reader, arguments.evaluations, KnownRules() if arguments.around else None)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    draws = len(evaluator.draws.evidences)
+    return found | {"draws": draws, "cores": len(os.sched_getaffinity(0)), "peak memory MB": peak}
+
+
+def _rates(
+    evaluator: SeedConsistency, runner: StrategyRunner, reader: Reader, count: int, written: Proposer | None
+) -> dict[str, float]:
+    """What a genetic search of so many programs evaluates, once the sandbox is warm."""
+    from scoring import processor_s
+
+    start = Candidate(load_known("initial"))
+    warming = [start.text, *(reader.write(one) for one in OPENINGS.values())]
+    runner.rank(warming, evaluator.draws.evidences, evaluator.draws.tasks_E)
+    with folder() as path:
+        stop, loop = StopConfig(evaluations=count), LoopConfig(lag=8)
+        run = search(path / "j", evaluator, GeneticProposer(32, reader), start, stop, loop, reader, written)
+        began, cpu = time.perf_counter(), processor_s()
+        run.run()
+        wall, used = time.perf_counter() - began, processor_s() - cpu
+    evaluated = run.state.evaluations
+    return {"evaluated/s and core": evaluated / used, "evaluated/s of wall time": evaluated / wall}
 
 
 def outside(arguments: argparse.Namespace) -> dict[str, float]:
@@ -335,9 +364,8 @@ def read_back(_: argparse.Namespace) -> dict[str, float]:
     return {"reads/s": len(texts) / (time.process_time() - began)}
 
 
-KINDS = {
-    kind.__name__: kind for kind in (controller, genetic, strategies, outside, journal, latency, http, serve, read_back)
-}
+TIMED = (controller, genetic, strategies, default, outside, journal, latency, http, serve, read_back)
+KINDS = {kind.__name__: kind for kind in TIMED}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -350,7 +378,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 3000])
     parser.add_argument("--latency", type=float, default=2.0)
     parser.add_argument("--without", action="store_true", help="strategies, outside: verdicts alone in view")
-    parser.add_argument("--around", action="store_true", help="strategies: bursts around known rules")
+    parser.add_argument("--around", action="store_true", help="strategies, default: bursts around known rules")
     return parser
 
 

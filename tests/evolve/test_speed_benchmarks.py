@@ -43,6 +43,11 @@ def test_programs_outside_the_grammar_are_measured_apart_from_grafts_and_all_are
         assert found[f"of them invalid, {name}"] == 0
 
 
+def test_a_default_search_is_measured_on_draws_that_differ_and_without_texts_and_values():
+    found = small("evolve.py", "default", "--evaluations", "30")
+    assert found["evaluated/s and core"] > 0 and found["draws"] == 48 * (8 + 4)
+
+
 def test_seeds_hold_all_that_evidence_may_hold_or_the_same_verdicts_alone(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     seeds = importlib.import_module("_seeds").seeds
