@@ -73,7 +73,7 @@ def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]
     known = {text.strip() for text in shown}
     if not edits and (whole is None or whole.text.strip() in known):
         opened = next((one for part in open_blocks(said) if (one := last_answer(part, entry_points, shown))), None)
-        if opened is not None and (whole is None or opened.text.strip() not in known):
+        if opened is not None and (whole is None or not any(opened.text.strip() in text for text in known)):
             whole, blocks = opened, sorted([*blocks, opened], key=lambda block: block.start)
     at_hand = [*(block.text for block in reversed(without_uses(blocks, entry_points))), *shown, _USUAL]
     late = [edit for edit in edits if whole is None or edit.start > whole.start]

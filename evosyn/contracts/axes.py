@@ -53,5 +53,6 @@ def in_range(found: BehaviourAxis, seen: Behaviour) -> float:
 def behaviour(cells: np.ndarray, human: np.ndarray, solutions: np.ndarray, testings: np.ndarray) -> Behaviour:
     """One strategy that gave these scores on one problem, shapes (M, N), (M,), (M,), (N,)."""
     draws = make_draws([PassMatrix("p", np.where(cells, "P", "F"), np.where(human, "P", "F"))], CONFIG)
-    outcome = judge(draws.blocks[0], solutions[None, :], testings[None, :], CONFIG)
+    (picked,) = draws.picked_E
+    outcome = judge(draws.blocks[0], solutions[None, picked.rows_M], testings[None, picked.columns_N], CONFIG)
     return Behaviour(PROGRAM, draws, (outcome,))

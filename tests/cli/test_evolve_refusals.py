@@ -219,7 +219,7 @@ def test_a_run_that_gives_no_seeds_says_why(manifest, told, tmp_path, monkeypatc
 def test_a_rule_that_is_preferred_alone_is_no_best_of_one(tmp_path):
     right = np.array(list("PPFF"))
     verdicts = np.where(right[:, None] == "P", "P", "F").repeat(4, axis=1)
-    write_matrices(tmp_path / "m.jsonl", [PassMatrix(f"p{at}", verdicts, human_M=right) for at in range(6)])
+    write_matrices(tmp_path / "m.jsonl", [PassMatrix(f"p{at}", verdicts, human_M=right) for at in range(30)])
     backwards = tmp_path / "backwards.py"
     backwards.write_text("def rank(e):\n    return -1.0 * e.passed.sum(1), 1.0 * e.passed.sum(0)\n")
     words = ("score", "--pool", tmp_path / "m.jsonl", "--strategy", "initial", "--strategy", backwards)

@@ -177,7 +177,7 @@ def test_a_run_whose_evidence_was_altered_does_not_go_on(tmp_path, change):
     write_matrices(stored, [CHANGES[change](one) for one in load_matrices(stored)])
     longer = config.model_copy(update={"stop": StopConfig(evaluations=60)})
     before = (out / "journal.jsonl").read_bytes()
-    with pytest.raises(OtherSettings, match="inputs"):
+    with pytest.raises(OtherSettings, match="the problems, or their parts, are other ones"):
         run_evolve(longer, Source(str(source)), out, workbench())
     assert (out / "journal.jsonl").read_bytes() == before
 
