@@ -294,7 +294,7 @@ def _matters(card: Card) -> list[str]:
     level = (
         "it is level with the whole on the seeds but not held out, so it needs them"
         if card.cut_is_worse
-        else ("it is level with the whole")
+        else "it is level with the whole"
     )
     return [
         f"Without {_many(pruned)} {level}: {_figures(card, pruned)}; {pruned.tokens} tokens of {pruned.tokens_before}. "

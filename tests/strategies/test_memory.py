@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from evosyn.errors import SandboxUnavailable
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.jobs import HarnessJob, Job
 from evosyn.ports import Sandbox
 from evosyn.rankings import Rankings
 from evosyn.records import Candidate, Evidence, Invalid, PassMatrix
-from evosyn.sandbox import open_sandbox
 from evosyn.sharing import Company
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
@@ -71,16 +69,6 @@ def drawn() -> tuple[list[Evidence], list[str]]:
             found.append(evidence_of(PassMatrix("p", verdicts, copies_M=np.full(4, draw), solution_texts=texts)))
             tasks.append(f"task {task}")
     return found, tasks
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    try:
-        opened = open_sandbox(workers=2, allow_weak=True, numpy=True)
-    except SandboxUnavailable as error:
-        pytest.skip(str(error))
-    with opened:
-        yield opened
 
 
 class Watched:

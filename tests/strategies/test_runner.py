@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import HarnessJob, ItemOutcome, Job, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
-from evosyn.sandbox import open_sandbox
 from evosyn.sharing import Company
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.evidence import evidence_of
@@ -34,16 +33,6 @@ def evidences(count: int = 5, rows: int = 4, columns: int = 3) -> tuple[Evidence
 
 
 SEEN = evidences()
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    try:
-        opened = open_sandbox(workers=2, allow_weak=True, numpy=True)
-    except SandboxUnavailable as error:
-        pytest.skip(str(error))
-    with opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -90,8 +90,8 @@ def decide(
     found = fresh.score([*rivals, *names], FIRST_BATCHES)
     if not found:
         raise UsageError("no program of the search is valid on fresh draws of its own problems")
-    places = Places(fresh, found, names, views=views, solutions=scoring.M)
     rules = sorted((text for text in names if text in found), key=lambda text: -found[text].score)
+    places = Places(fresh, found, names, rules[:KNOWN_LEADERS], views=views, solutions=scoring.M)
     rivals = _leaders([text for text in rivals if text in found], found, rules[:1], places, fresh.strata)
     if rules and rivals:
         rules = list(dict.fromkeys([*rules[:KNOWN_LEADERS], *(one for one in places.best_of_pools if one in found)]))

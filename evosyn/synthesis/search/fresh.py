@@ -96,28 +96,36 @@ class FreshDraws:
         dropped: why a program is no longer scored, by text.
     """
 
-    def __init__(self, runner: StrategyRunner, matrices: Sequence[PassMatrix], scoring: ConsistencyConfig) -> None:
+    def __init__(
+        self,
+        runner: StrategyRunner,
+        matrices: Sequence[PassMatrix],
+        scoring: ConsistencyConfig,
+        evidence_of: EvidencesOnce | None = None,
+    ) -> None:
         self.matrices, self._runner, self._scoring = matrices, runner, scoring
-        self._evidence_of = EvidencesOnce()
+        self._evidence_of = evidence_of or EvidencesOnce()
         self.strata, self.draws = Strata((), ()), DrawCount(0, 0, 0)
         self.batches, self.draws_matter = 0, True
         self.dropped: dict[str, str] = {}
 
     def score(self, texts: Sequence[str], batches: int) -> dict[str, Scored]:
-        """Those that are valid on all of the next draws."""
+        """Those that are valid on all of the next draws; none are made for nobody."""
         found: dict[str, Scored] = {}
         texts = list(dict.fromkeys(texts))
         for _ in range(batches if self.draws_matter else 1):
+            if not texts:
+                break
             valid = self._batch(texts)
             found = {text: joined(found[text], scored) if found else scored for text, scored in valid.items()}
             texts = list(valid)
-            if not self.draws_matter or not texts:
+            if not self.draws_matter:
                 break
         return found
 
     def of(self, matrices: Sequence[PassMatrix]) -> FreshDraws:
         """The same of other problems, from the first batch on."""
-        return FreshDraws(self._runner, matrices, self._scoring)
+        return FreshDraws(self._runner, matrices, self._scoring, self._evidence_of)
 
     def _batch(self, texts: Sequence[str]) -> dict[str, Scored]:
         seed = SeedTree(self._scoring.seed).child("batch", self.batches).integer() % 2**31

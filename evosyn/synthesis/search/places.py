@@ -23,8 +23,7 @@ MOST_FALL = 0.005
 RIGHT_SHARE = 1 / 8
 """Draws of a strong model's pool that hold right solutions only: as much more it may fall short of a rule on those."""
 BEST_RULES = 3
-"""Known rules that count where all right solutions are asked for, and that are scored on more draws anywhere: the best
-over all problems, and the best of the place."""
+"""Known rules of a place that are scored there on more draws."""
 
 
 class Behind(NamedTuple):
@@ -90,6 +89,7 @@ class Places:
     Args:
         fresh: the draws of all problems, of which `found` are the first; `rules`: names of known rules by text.
         found: valid programs; a rule that lacks evidence in one pool is none over all, and may be the best of another.
+        leading: the known rules that are best over all problems, which alone count where all solutions are right.
         views: whether other views of the problems count.
     """
 
@@ -98,12 +98,12 @@ class Places:
         fresh: FreshDraws,
         found: Mapping[str, Scored],
         rules: Mapping[str, str],
+        leading: Sequence[str],
         *,
         views: bool,
         solutions: int | None,
     ) -> None:
         self._rules, self._pools_P = rules, np.array(fresh.strata.pools_P)
-        leading = sorted((text for text in rules if text in found), key=lambda text: -found[text].score)[:BEST_RULES]
         batches = fresh.batches
         self._places: dict[str, _PlaceScores] = {}
         pools = dict.fromkeys(fresh.strata.pools_P)
