@@ -11,6 +11,7 @@ import pytest
 
 from evosyn.jobs import HarnessJob, Status
 from evosyn.ports import SandboxTools
+from evosyn.rankings import Rankings
 from evosyn.records import PassMatrix
 from evosyn.sandbox import open_sandbox
 from evosyn.sandbox._contexts import SharedContexts
@@ -66,7 +67,7 @@ def test_a_runner_of_many_draws_holds_the_last_ones_alone(sandbox: Any) -> None:
     for draw in range(REMEMBERED + 6):
         evidences = (evidence_of(PassMatrix(f"p{draw}", verdicts, solution_texts=(f"a{draw}", "b"))),)
         (found,) = runner.rank([load_known("initial")], evidences)
-        assert isinstance(found, tuple)
+        assert isinstance(found, Rankings)
     assert len(sandbox._pool.contexts) == REMEMBERED
 
 
