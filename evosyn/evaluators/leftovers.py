@@ -21,7 +21,7 @@ def without_leftovers(program: str, whole: str) -> str:
         whole: what it was cut from; a function that is the same there keeps its docstring.
     """
     tree = parsed(program)
-    _drop_docstrings(tree, {name: _dump(one) for name, one in _functions(parsed(whole)).items()})
+    _drop_docstrings(tree, {name: ast.unparse(one) for name, one in _functions(parsed(whole)).items()})
     before = ""
     while before != (text := ast.unparse(ast.fix_missing_locations(tree))):
         before = text
@@ -35,15 +35,11 @@ def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 def _drop_docstrings(tree: ast.Module, before: dict[str, str]) -> None:
     """Of the module, and of functions that are not as they were."""
-    changed = [one for name, one in _functions(tree).items() if before.get(name) != _dump(one)]
+    changed = [one for name, one in _functions(tree).items() if before.get(name) != ast.unparse(one)]
     scopes: list[ast.Module | ast.FunctionDef] = [tree, *changed]
     for node in scopes:
         if ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-
-
-def _dump(node: ast.FunctionDef) -> str:
-    return ast.unparse(node)
 
 
 def _read(scope: ast.AST) -> set[str]:
