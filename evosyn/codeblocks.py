@@ -139,7 +139,18 @@ def last_answer(blocks: Sequence[CodeBlock], names: Collection[str], shown: Sequ
 
 def without_uses(blocks: Sequence[CodeBlock], names: Collection[str]) -> list[CodeBlock]:
     """The blocks but for those that import one of `names`: they use the program (a test, say) and are no part of it."""
-    return [block for block in blocks if (tree := _parse(block.text)) is None or not _is_lead(binding(tree, names))]
+    return [block for block in blocks if not _uses(block.text, names)]
+
+
+def _uses(text: str, names: Collection[str]) -> bool:
+    tree = _parse(text) if may_bind(text, names) else None
+    return tree is not None and _is_lead(binding(tree, names))
+
+
+def may_bind(text: str, names: Collection[str]) -> bool:
+    """Whether one of `names` stands in a program at all: what need not be parsed does not. Letters beyond ASCII may
+    stand for others (PEP 3131)."""
+    return not text.isascii() or any(name in text for name in names)
 
 
 def binding(tree: ast.Module, names: Collection[str]) -> ast.stmt | None:
@@ -210,7 +221,7 @@ def without_repeats(programs: Sequence[str]) -> list[str]:
 
 
 def _with_entry_point(block: CodeBlock, names: Collection[str]) -> CodeBlock | None:
-    tree = _parse(block.text)
+    tree = _parse(block.text) if may_bind(block.text, names) else None
     bound = None if tree is None else binding(tree, names)
     if bound is not None:
         return block if is_defining(bound) else None

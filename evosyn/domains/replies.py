@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from evosyn.codeblocks import CodeBlock, binding, is_defining, open_blocks
+from evosyn.codeblocks import CodeBlock, binding, is_defining, may_bind, open_blocks
 from evosyn.fences import Fence, markdown_fences, without_fences
 from evosyn.parsing import literal, parsed
 from evosyn.records import Json, json_text
@@ -96,7 +96,7 @@ def tree_of(source: str) -> ast.Module | None:
 
 def defines(source: str, name: str) -> bool:
     """Whether a text is a module that says at its top what `name` stands for; see `codeblocks.is_defining`."""
-    tree = tree_of(source)
+    tree = tree_of(source) if may_bind(source, {name}) else None
     node = None if tree is None else binding(tree, {name})
     return node is not None and is_defining(node)
 

@@ -30,9 +30,9 @@ PROBLEM = Problem(
     "python-function",
     "Return twice x.",
     payload={"entry_point": "double", "starter_code": "def double(x):\n    pass\n"},
-    human_testing=Testing("cases", {"cases": [{"input": [7001], "output": 14002}]}),
-    reference_solution="def double(x):\n    return x * 7002 // 3501\n",
-    meta={"recorded_verdicts": ["7003"], "recorded_human": "7004", "copies": [1, 1, 1, 1]},
+    human_testing=Testing("cases", {"cases": [{"input": ["zebra"], "output": "zebrazebra"}]}),
+    reference_solution="def double(x):\n    return x * 2  # walrus\n",
+    meta={"recorded_verdicts": ["giraffe"], "recorded_human": "gazelle", "copies": [1, 1, 1, 1]},
 )
 SOLUTIONS = [
     Solution(f"def double(x):\n    return {body}\n") for body in ("2 * x", "x * 2.0", "x * x", "[][x] if x else 0")
@@ -161,7 +161,7 @@ def test_nothing_human_of_a_problem_reaches_strategies(sandbox: Sandbox) -> None
     evidence = evidence_of(matrix_of(sandbox))
     for text in (repr(evidence), repr(pack([evidence]))):
         assert "Return twice x." in text
-        for secret in ("7001", "14002", "7002", "7003", "7004", "recorded", "human"):
+        for secret in ("zebra", "walrus", "giraffe", "gazelle", "recorded", "human"):  # digits stand in seconds as well
             assert secret not in text
 
 
