@@ -329,7 +329,7 @@ def test_the_reward_service_pays_answers_of_a_domain_that_is_installed(
 
 
 @pytest.mark.train
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
 def test_a_student_learns_the_answers_of_a_domain_that_is_installed(installed: dict[str, str], tmp_path: Path) -> None:
     def run(*words: str) -> str:
