@@ -11,7 +11,7 @@ import click
 
 from evosyn.cli._command import ConfiguredCommand, NewFile, config_options, flag, sandbox_options
 from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS
-from evosyn.errors import UsageError
+from evosyn.errors import CorruptRun, UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import ScoreConfig
@@ -82,7 +82,7 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
         click.echo(json.dumps({**more, **board.to_json()}, indent=2))
     else:
         show(board, f"{pool.name} ({which} problems)" if which else pool.name, simulated=pool.simulated)
-        runs = {strategy_name(spec): spec for spec in config.strategies}
+        runs = {strategy_name(spec): _folder_of(spec) for spec in config.strategies}
         for name, count in known_before.items():
             told = f"{name} was chosen on {count} of these problems: its score here is too high"
             honest = f"--pool {runs[name]} --problems heldout (what it held out), or other problems, give an honest one"
@@ -114,7 +114,8 @@ def _chosen(pool: MatrixSource, path: Path, which: str | None) -> tuple[MatrixSo
 
 
 def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
-    """For each strategy that is a run: how many of the problems it was chosen on, where there are any."""
+    """For each strategy that is a run, or a file in one: how many of the problems it was chosen on, where there are
+    any."""
     from evosyn.cli._matrices import split_of_run
     from evosyn.evaluators.heldout import task_of
     from evosyn.strategies import strategy_name
@@ -122,12 +123,25 @@ def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
 
     found = {}
     for spec in specs:
-        split = split_of_run(Path(spec)) if Path(spec).is_dir() else None
+        try:
+            split = None if (folder := _folder_of(spec)) is None else split_of_run(folder)
+        except CorruptRun:
+            if Path(spec).is_dir():
+                raise
+            split = None  # what lies beside a file need not be of ours
         seeds = set() if split is None else {task_of(matrix) for matrix in split.train}
         count = sum(shared_tasks([task_of(matrix) for matrix in pool.matrices], seeds))
         if count:
             found[strategy_name(spec)] = count
     return found
+
+
+def _folder_of(spec: str) -> Path | None:
+    """Where a strategy stands that is no known one: the run itself, or what holds the file."""
+    from evosyn.strategies import is_known
+
+    path = Path(spec).resolve()
+    return None if is_known(spec) or not path.exists() else path if path.is_dir() else path.parent
 
 
 def _card(

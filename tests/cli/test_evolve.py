@@ -341,6 +341,23 @@ def test_score_looks_at_the_held_out_problems_of_a_run_unless_told_otherwise(fin
     assert f"--pool {finished} --problems heldout (what it held out)" in shown
 
 
+def test_score_warns_of_a_program_that_was_chosen_on_these_problems_also_by_its_file(finished, tmp_path):
+    def chosen_on(program):
+        result = evosyn(
+            "score", "--pool", finished, "--problems", "all", "--strategy", program, "--json", "--draws", "2"
+        )
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)["chosen_on"]
+
+    text = (finished / "strategy.py").read_text()
+    train = json.loads((finished / "report.json").read_text())["leaderboard"]["train"]["problems"]
+    assert chosen_on(finished / "strategy.py") == {"strategy": train}
+    (tmp_path / "mine.py").write_text(text)
+    assert chosen_on(tmp_path / "mine.py") == {}
+    (tmp_path / "manifest.json").write_text("of another tool")
+    assert chosen_on(tmp_path / "mine.py") == {}
+
+
 def test_score_has_nothing_held_out_of_what_is_no_run(tmp_path):
     matrices(tmp_path / "matrices.jsonl")
     result = evosyn("score", "--pool", tmp_path, "--problems", "heldout")
