@@ -19,17 +19,20 @@ from evosyn.codec import Through
 from evosyn.documents import SUFFIXES
 from evosyn.errors import FormatError, InputError, is_held
 from evosyn.jsonlines import read_lines, write_lines
+from evosyn.origins import origin_from_json, origin_of_earlier
 from evosyn.pools import see_told
 from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
 
 log = logging.getLogger(__name__)
-VERSION = 3
+VERSION = 4
 """2 records which solutions are the same (`groups`), 3 the problem, what cases ask, what solutions gave and how alike
-texts are; files of the versions before are read."""
+texts are, 4 the pool and the task of a problem (`origin`); files of the versions before are read."""
+WITH_ORIGIN = 4
 LETTERS = frozenset(verdict.value for verdict in Verdict)
 FIELDS = (
     "v", "problem_id", "verdicts", "human", "cases", "copies", "groups", "durations", "solution_ids",
-    "testing_ids", "problem", "calls", "values", "solution_similarity", "testing_similarity", "meta",
+    "testing_ids", "problem", "calls", "values", "solution_similarity", "testing_similarity", "origin",
+    "meta",
 )  # fmt: skip
 
 
@@ -124,6 +127,8 @@ def matrix_to_json(matrix: PassMatrix) -> dict[str, Json]:
         line["solution_similarity"] = matrix.solution_similarity_MM.round(4).tolist()
     if matrix.testing_similarity_NN is not None:
         line["testing_similarity"] = matrix.testing_similarity_NN.round(4).tolist()
+    if origin := matrix.origin.to_json():
+        line["origin"] = origin
     if matrix.meta:
         line["meta"] = dict(matrix.meta)
     return line
@@ -154,6 +159,9 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
     meta = value.get("meta") or {}
     if not isinstance(meta, dict):
         raise FormatError("meta", "must be an object", meta)
+    origin = origin_from_json(value.get("origin", {}))
+    if value.get("v", VERSION) < WITH_ORIGIN:
+        origin, meta = origin_of_earlier(name, meta)
     cases_NMC = _cases(value.get("cases"), M, N)
     widths = [1] * N if cases_NMC is None else [cases_MC.shape[1] for cases_MC in cases_NMC]
     statement, payload = _problem(value.get("problem"))
@@ -173,6 +181,7 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         values_NMC=_values(value.get("values"), M, widths),
         solution_similarity_MM=_numbers(value, "solution_similarity", (M, M), "numbers"),
         testing_similarity_NN=_numbers(value, "testing_similarity", (N, N), "numbers"),
+        origin=origin,
         meta=meta,
     )
 

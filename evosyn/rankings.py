@@ -80,6 +80,20 @@ class Rankings(Sequence[Ranking]):
             found.append(RankingBlock(at_B, rows[:, :m], rows[:, m:]))
         return cls(found)
 
+    @classmethod
+    def merged(cls, blocks: Iterable[RankingBlock]) -> Rankings:
+        """Rankings of blocks of which several may have one shape."""
+        alike: dict[tuple[int, int], list[RankingBlock]] = {}
+        for block in blocks:
+            alike.setdefault((block.solutions_BM.shape[1], block.testings_BN.shape[1]), []).append(block)
+        whole = [RankingBlock(*map(np.concatenate, zip(*parts, strict=True))) for parts in alike.values()]
+        rows = [np.argsort(block.at_B) for block in whole]
+        ordered = [
+            RankingBlock(block.at_B[row_B], block.solutions_BM[row_B], block.testings_BN[row_B])
+            for block, row_B in zip(whole, rows, strict=True)
+        ]
+        return cls(sorted(ordered, key=lambda block: int(block.at_B[0])))
+
     def at(self, at_B: Places) -> tuple[Floats, Floats]:
         """Solution scores (B, M) and testing scores (B, N) of problems of one shape; no copy where they are a block."""
         for block in self.blocks:

@@ -21,6 +21,7 @@ from evosyn.codec import Through
 from evosyn.deferred import Lines
 from evosyn.errors import FormatError
 from evosyn.nesting import DEEPEST, is_deep
+from evosyn.origins import NOWHERE, Origin
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -231,9 +232,8 @@ class PassMatrix:
         statement, payload: of the problem, or None if not recorded.
         calls_N: for each testing what its cases ask, or None where its domain cannot say; None if not recorded.
         values_NMC: for each testing what each solution gave in each case, shape (M, C_n), or None if not recorded.
-        solution_similarity_MM, testing_similarity_NN: of the texts, from 0 to 1 (`evosyn.textual`), or None if not
-            recorded.
-        meta: sandbox level and version, limits, flaky cells. Strategies never see it.
+        solution_similarity_MM, testing_similarity_NN: of the texts, from 0 to 1 (`evosyn.textual`), or None.
+        origin, meta: where it is from; sandbox level and version, limits, flaky cells. Strategies see neither.
     """
 
     problem_id: str
@@ -253,6 +253,7 @@ class PassMatrix:
     values_NMC: tuple[Digests | None, ...] | None = None
     solution_similarity_MM: NDArray[np.float64] | None = None
     testing_similarity_NN: NDArray[np.float64] | None = None
+    origin: Origin = NOWHERE
     meta: Mapping[str, Json] = field(default_factory=dict)
 
     @property
@@ -295,8 +296,7 @@ class Evidence:
     """What a strategy may see of one problem. No human verdict, no expected output beyond the testing's own text.
 
     Attributes:
-        passed_MN: shape (M, N); False also where unknown.
-        known_MN: shape (M, N).
+        passed_MN, known_MN: shape (M, N); nothing passed where it is unknown.
         cases_NMC: for each testing n an array (M, C_n) of passed cases; a single column equal to `passed_MN[:, n]`
             where cases were not recorded.
         durations_MN: seconds; zeros where not recorded, and none is known where all are zero.

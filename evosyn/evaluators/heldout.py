@@ -60,19 +60,19 @@ def shown_tasks(tasks: Iterable[str]) -> frozenset[str]:
 
 def pool_of(matrix: PassMatrix) -> str:
     """The pool that a matrix came from, where a search has several; it is no part of the evidence."""
-    return str(matrix.meta.get("pool", ""))
+    return matrix.origin.pool
 
 
 def task_of(matrix: PassMatrix) -> str:
     """What the problem is called in every pool that has it."""
-    return str(matrix.meta.get("task", matrix.problem_id))
+    return matrix.origin.task or matrix.problem_id
 
 
 def view_of(matrix: PassMatrix) -> str:
     """From which side the problem is shown where it is not shown as it was recorded (`views`)."""
-    return str(matrix.meta.get("view", ""))
+    return matrix.origin.view
 
 
 def original_of(matrix: PassMatrix) -> str:
     """The name of the problem that this is a view of; its own where it is none."""
-    return str(matrix.meta.get("original", matrix.problem_id))
+    return matrix.origin.original or matrix.problem_id

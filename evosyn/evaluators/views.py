@@ -100,5 +100,5 @@ def _recorded(matrix: PassMatrix) -> bool:
 
 
 def _named(matrix: PassMatrix, view: str) -> PassMatrix:
-    meta = {**matrix.meta, "task": task_of(matrix), "view": view, "original": matrix.problem_id}
-    return replace(matrix, problem_id=f"{matrix.problem_id} ({view})", meta=meta)
+    origin = matrix.origin._replace(task=task_of(matrix), view=view, original=matrix.problem_id)
+    return replace(matrix, problem_id=f"{matrix.problem_id} ({view})", origin=origin)

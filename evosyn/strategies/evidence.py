@@ -89,7 +89,7 @@ class EvidencesOnce:
         return self._known[id(matrix)][1]
 
 
-UNSEEN = ("solution_ids", "testing_ids", "meta")
+UNSEEN = ("solution_ids", "testing_ids", "origin", "meta")
 """Fields of a matrix that neither are evidence nor judge any."""
 
 

@@ -9,6 +9,7 @@ from evosyn.evaluators.consistency import AS_RECORDED, SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.evaluators.heldout import pool_of, task_of, view_of
 from evosyn.evaluators.views import ONLY_RIGHT, RIGHT_UNRECORDED, UNRECORDED, plain, right, searched
+from evosyn.origins import Origin
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, PassMatrix
 from evosyn.strategies.evidence import evidence_of, unknown
@@ -56,7 +57,7 @@ def test_problems_with_enough_right_solutions_are_also_seen_without_the_wrong_on
 def test_a_pool_whose_own_draws_hold_right_solutions_only_needs_no_view_of_them():
     often, seldom = [matrix(n, 11, 1, texts=False) for n in range(4)], [matrix(n, 6, 6, texts=False) for n in range(4)]
     assert right(often, 6) == [] and len(right(seldom, 6)) == 4
-    named = [replace(one, meta={"pool": pool}) for pool, some in (("a", often), ("b", seldom)) for one in some]
+    named = [replace(one, origin=Origin(pool)) for pool, some in (("a", often), ("b", seldom)) for one in some]
     assert {pool_of(one) for one in right(named, 6)} == {"b"}, "each pool for itself"
     assert len(searched([matrix(n, 6, 6, texts=False) for n in range(20)], 6)) == 25, "a quarter, as most"
 

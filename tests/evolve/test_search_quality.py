@@ -240,7 +240,7 @@ def test_parts_of_another_protocol_are_refused_and_a_torn_line_is_done_again(tmp
 
 def test_a_task_has_one_name_in_all_pools() -> None:
     cells = np.array([list("PF")])
-    named = {with_task(PassMatrix(name, cells)).meta["task"] for name in ("HumanEval/3", "mixed/HumanEval/3")}
+    named = {with_task(PassMatrix(name, cells)).origin.task for name in ("HumanEval/3", "mixed/HumanEval/3")}
     assert named == {"HumanEval/3"}
 
 

@@ -1,6 +1,7 @@
 """Files of recorded matrices: round trip, recognition, and the message for each kind of bad line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from evosyn.errors import InputError
 from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
+from evosyn.origins import Origin
 from evosyn.records import ParsedCall, PassMatrix
-from evosyn.strategies.evidence import evidence_of
+from evosyn.strategies.evidence import evidence_digest, evidence_of
 
 OLD = Path(__file__).parents[1] / "golden" / "matrices_v1_v2.jsonl"
 GOOD: dict[str, Any] = {"v": 1, "problem_id": "p", "verdicts": ["PF", "TU", "BN"], "human": "PFE"}
@@ -88,6 +90,24 @@ def test_files_of_older_versions_are_read_and_what_they_lack_is_unknown() -> Non
         assert (seen.solution_similarity_MM, seen.testing_similarity_NN) == (None, None)
 
 
+def test_a_file_keeps_which_pool_and_task_a_problem_is_of_and_takes_neither_from_meta(tmp_path: Path) -> None:
+    own = {"pool": "weak", "task": "sorting", "view": "front", "original": "HumanEval"}
+    (plain,) = load_matrices(file_with(tmp_path, {**GOOD, "problem_id": "weak/p", "v": 4, "meta": own}))
+    assert (plain.origin, plain.meta) == (Origin(), own)
+    of_two = replace(plain, origin=Origin("weak", "p"))
+    write_matrices(tmp_path / "two.jsonl", [of_two])
+    assert load_matrices(tmp_path / "two.jsonl")[0].origin == Origin("weak", "p")
+    assert evidence_digest(of_two) == evidence_digest(plain)
+
+
+def test_what_earlier_searches_over_several_pools_wrote_into_meta_is_still_known(tmp_path: Path) -> None:
+    line = {**GOOD, "v": 3, "problem_id": "weak/p", "meta": {"pool": "weak", "task": "p", "mine": 1}}
+    (read,) = load_matrices(file_with(tmp_path, line))
+    assert (read.origin, read.meta) == (Origin("weak", "p"), {"mine": 1})
+    (other,) = load_matrices(file_with(tmp_path, {**line, "problem_id": "p"}))
+    assert (other.origin, other.meta) == (Origin(), line["meta"])
+
+
 def test_a_matrix_with_the_required_fields_only_is_enough(tmp_path: Path) -> None:
     (matrix,) = load_matrices(file_with(tmp_path, GOOD))
     assert matrix.passed_MN.tolist() == [[True, False], [False, False], [False, False]]
@@ -104,7 +124,9 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"v": 4}, "field 'v': this evosyn reads versions 1 to 3"),
+        ({"v": 5}, "field 'v': this evosyn reads versions 1 to 4"),
+        ({"origin": {"view": "right"}}, "field 'origin': must be an object of texts: pool, task"),
+        ({"origin": {"task": 3}}, "field 'origin': must be an object of texts: pool, task"),
         ({"problem": {"statement": 1}}, "field 'problem.statement': must be a text or null"),
         ({"problem": {"payload": [1]}}, "field 'problem.payload': must be an object or null"),
         ({"problem": {"human_testing": {}}}, "field 'problem': must be an object with statement and payload"),

@@ -10,6 +10,7 @@ import pytest
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.jobs import HarnessJob, Job
+from evosyn.origins import Origin
 from evosyn.ports import Sandbox
 from evosyn.rankings import Rankings
 from evosyn.records import Candidate, Evidence, Invalid, PassMatrix
@@ -20,7 +21,7 @@ from evosyn.strategies.running import _harness
 from evosyn.strategies.running.sandboxed import SandboxedRunner, harness
 
 TASKS, DRAWS = 3, 4
-ADMITTED = {
+MEANS = {
     "name": "seen = {}\n{count}\ndef rank(e):\n    return count(e, seen)\n",
     "argument": "{count}\ndef rank(e, seen={}):\n    return count(e, seen)\n",
     "closure": "{count}\ndef made():\n    seen = {}\n    return lambda e: count(e, seen)\nrank = made()\n",
@@ -37,6 +38,22 @@ ADMITTED = {
         "{count}\nseen = None\ndef rank(e):\n    global seen\n    seen = seen or {}\n    return count(e, seen)\n"
     ),
 }
+"""Programs that the company policy admits."""
+ADDRESSES = """
+def big():
+    {locals}
+    yield 1
+def address(one):
+    return int(repr(one).split("0x")[1].split(">")[0], 16)
+def rank(e):
+    fresh = [big() for _ in range(6)]
+    places = [address(one) for one in fresh]
+    told = sum([one > two for one, two in zip(places, places[1:])]) == 5
+    for at in sorted(range(6), key=lambda at: places[at], reverse=told):
+        fresh[at] = None
+    return [1 + told] * e.passed.shape[0], [1 + told] * e.passed.shape[1]
+""".replace("{locals}", "; ".join([f"a{number} = 0" for number in range(40)]))
+"""What the allocator hands out next is the order in which the last call let go of its generators."""
 LOOKING = """
 def rank(e):
     pack = vars(e)["_pack"]
@@ -91,24 +108,40 @@ def seen_by(runner: SandboxedRunner, text: str, tasks: Sequence[str] | None, evi
     return {score for ranking in found for scores in ranking for score in scores.tolist()}
 
 
-@pytest.mark.parametrize("name", [*ADMITTED, *APART])
+@pytest.mark.parametrize("name", [*MEANS, *APART])
 def test_what_a_program_keeps_of_one_draw_is_gone_at_the_next(sandbox: Sandbox, name: str) -> None:
     evidences, tasks = drawn()
-    text, watched = {**ADMITTED, **APART}[name], Watched(sandbox)
+    text, watched = {**MEANS, **APART}[name], Watched(sandbox)
     runner = SandboxedRunner(watched)  # type: ignore[arg-type]
     assert seen_by(runner, text, tasks, evidences) == {1.0}
-    assert watched.jobs == (1 if name in ADMITTED else 1 + DRAWS)
+    assert watched.jobs == DRAWS
     assert max(seen_by(runner, text, None, evidences)) > 1.0
+
+
+def test_where_the_next_object_will_lie_tells_nothing_of_another_draw(sandbox: Sandbox) -> None:
+    """No policy names all that a process keeps: here every other ranking of a process is told from the rest."""
+    draws, tasks = drawn()
+    some = [place for place, task in enumerate(tasks) if task != "task 0"]
+    evidences, tasks = [draws[place] for place in some], [tasks[place] for place in some]
+    runner = SandboxedRunner(sandbox)
+
+    def of_first_task(given: list[str] | None) -> list[float]:
+        (found,) = runner.rank([ADDRESSES], evidences, given)
+        assert not isinstance(found, Invalid), found.reason
+        return [ranking.solution_scores_M[0] for ranking in found[:DRAWS]]
+
+    assert of_first_task(None) == [1.0, 2.0, 1.0, 2.0]
+    assert of_first_task(tasks) == [1.0] * DRAWS
 
 
 def test_in_company_it_is_gone_too(sandbox: Sandbox) -> None:
     evidences, tasks = drawn()
     runner = SandboxedRunner(sandbox, company=Company(repeat=0.0))
-    texts = [one.replace("{count}", COUNT) + f"# {number}\n" for number in range(8) for one in ADMITTED.values()]
+    texts = [one.replace("{count}", COUNT) + f"# {number}\n" for number in range(8) for one in MEANS.values()]
     for found in runner.rank(texts, evidences, tasks):
         assert not isinstance(found, Invalid), found.reason
         assert {score for ranking in found for scores in ranking for score in scores.tolist()} == {1.0}
-    assert runner.company.shared == len(texts)
+    assert runner.company.shared == len(texts) * DRAWS
 
 
 def test_rankings_come_back_in_the_order_of_the_evidences_whatever_process_made_them(sandbox: Sandbox) -> None:
@@ -130,10 +163,10 @@ def test_who_fails_on_the_first_part_gets_no_other_and_the_reason_of_any_is_give
     watched = Watched(sandbox)
     runner = SandboxedRunner(watched)  # type: ignore[arg-type]
     (found,) = runner.rank(["import random\ndef rank(e):\n    return 1 / 0\n"], evidences, tasks)
-    assert isinstance(found, Invalid) and "ZeroDivisionError" in found.reason and watched.jobs == 2
+    assert isinstance(found, Invalid) and "ZeroDivisionError" in found.reason and watched.jobs == 1
     late = "import random\ndef rank(e):\n    assert e.copies[0] < 2\n    return e.passed.sum(1), e.passed.sum(0)\n"
     (found,) = runner.rank([late], evidences, tasks)
-    assert isinstance(found, Invalid) and "AssertionError" in found.reason and watched.jobs == 2 + 1 + DRAWS
+    assert isinstance(found, Invalid) and "AssertionError" in found.reason and watched.jobs == 1 + DRAWS
 
 
 def test_known_rules_stay_in_one_process() -> None:
@@ -202,7 +235,7 @@ def test_views_and_pools_that_share_a_task_are_never_in_one_process() -> None:
         verdicts = np.random.default_rng(len(pool)).choice(list("PF"), (12, 12))
         human = np.array(list("PF" * 6))
         return PassMatrix(f"{pool}/{name}", verdicts, human, solution_texts=tuple("abcdefghijkl"),
-                          meta={"pool": pool, "task": name})  # fmt: skip
+                          origin=Origin(pool, name))  # fmt: skip
 
     pool = searched([one("x", "first"), one("x", "second"), one("y", "first")], 4)
     evaluator = SeedConsistency(Asking(), pool, ConsistencyConfig(M=4, N=4, draws=2), axes=())

@@ -10,6 +10,7 @@ from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.heldout import split_problems, task_of
 from evosyn.evaluators.intervals import Strata, t_quantile
 from evosyn.evaluators.views import ONLY_RIGHT, UNRECORDED
+from evosyn.origins import Origin
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.search.contest import DRAWING_ERROR, FIRST_BATCHES, MOST_BATCHES, decide
 from evosyn.synthesis.search.fresh import BATCH, Scored, gain_of
@@ -25,9 +26,9 @@ def matrix(number: int, rows: int = 12, columns: int = 8, pool: str = "") -> Pas
     passed = np.where(rng.random((rows, columns)) < 0.75, right[:, None], rng.random((rows, columns)) < 0.5)
     passed[:, 0] = right
     told = np.repeat(right[:, None], columns, axis=1).astype(float)
-    meta = {"pool": pool, "task": str(number)} if pool else {}
+    origin = Origin(pool, str(number)) if pool else Origin()
     human = np.where(right, "P", "F")
-    return PassMatrix(f"{pool}/p{number}", np.where(passed, "P", "F"), human, durations_MN=told, meta=meta)
+    return PassMatrix(f"{pool}/p{number}", np.where(passed, "P", "F"), human, durations_MN=told, origin=origin)
 
 
 def counting(evidence):

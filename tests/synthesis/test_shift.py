@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evosyn.origins import Origin
 from evosyn.reading.conclusions import of_synthesis
 from evosyn.records import PassMatrix
 from evosyn.synthesis.shift import Shifts, evolved_on, read_evolved_on, traits_of
@@ -71,7 +72,7 @@ def test_pools_of_a_stronger_model_are_told_with_the_range_that_chance_explains_
 
 def test_what_is_like_one_pool_of_a_search_over_several_is_not_called_shifted():
     def of_pool(found, name):
-        return [replace(one, problem_id=f"{name}/{one.problem_id}", meta={"pool": name}) for one in found]
+        return [replace(one, problem_id=f"{name}/{one.problem_id}", origin=Origin(name)) for one in found]
 
     weak, strong = of_pool(matrices(1, 40, 0.25), "weak"), of_pool(matrices(2, 40, 0.9), "strong")
     run = [one for pair in zip(weak, strong, strict=True) for one in pair]

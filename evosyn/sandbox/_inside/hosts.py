@@ -17,7 +17,7 @@ from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.remote import Remote, close, new_file
 from evosyn.sandbox._inside.results import RESULT_BYTES
 
-MOST = 4
+MOST = 16
 """Hosts that live at the same time; the one used longest ago ends first."""
 
 

@@ -144,20 +144,19 @@ def main(program: str, context: dict[str, Any], argument: dict[str, Any]) -> dic
     Args:
         context: what `packing.pack` made.
         argument: `screen` evidences come first; the rest is not begun if they took more than their share of
-            `budget_s`. With `company`, other programs rank in this process before and after; with `mixed`, several
-            evidences are draws of one task, and the program is loaded anew for each.
+            `budget_s`. With `company`, other programs rank in this process before and after.
 
     Returns:
         `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or `{"reason": str,
-        "unknown": names of the evidence that it read and nobody recorded}`; `{}` for a program that needs a process of
-        its own, in company, or one for each draw of a task, with `mixed`.
+        "unknown": names of the evidence that it read and nobody recorded}`; in company `{}` for a program that needs a
+        process of its own.
     """
     np.seterr(all="ignore")
     pack = {**context, **{key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}, "unknown": set()}
-    if (argument.get("company") or argument.get("mixed")) and not admitted(program):
-        return {}
     if not argument.get("company"):
         return _ranked(program, pack, argument)
+    if not admitted(program):
+        return {}
     try:
         found = _ranked(program, pack, argument)
     finally:
@@ -181,7 +180,7 @@ def set_policy(source: str) -> None:
 def _ranked(program: str, pack: dict[str, Any], argument: dict[str, Any]) -> dict[str, Any]:
     real = {name: vars(builtins)[name] for name in (*FORBIDDEN, "__import__") if name in vars(builtins)}
     try:
-        scores = _rank_all(_loader(program, pack["lists"]), pack, argument)
+        scores = _rank_all(_loaded(program, pack["lists"]), pack, argument)
     except BrokenStrategy as error:
         return _refused(str(error) + _holes(pack), pack["unknown"])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (the sandbox boundary)
@@ -191,12 +190,10 @@ def _ranked(program: str, pack: dict[str, Any], argument: dict[str, Any]) -> dic
     return {"scores": scores.tobytes()}
 
 
-def _rank_all(load: Callable[[], Rank], pack: dict[str, Any], argument: dict[str, Any]) -> Any:
-    places, mixed, rank = pack["places"], argument.get("mixed"), load()
-    scores, at = np.empty(pack["scores"]), 0
+def _rank_all(rank: Rank, pack: dict[str, Any], argument: dict[str, Any]) -> Any:
+    places, scores, at = pack["places"], np.empty(pack["scores"]), 0
     started = time.process_time()
     for index, place in enumerate(places):
-        rank = load() if mixed and index else rank
         at = _store(rank(ShownEvidence(pack, index)), place, scores, at)
         if index + 1 == argument["screen"]:
             _screen(scores[:at], places, time.process_time() - started, argument)
@@ -259,8 +256,8 @@ def _not_finite(scores: Any, places: Sequence[tuple[int, ...]]) -> str:
     return "scores are not finite"
 
 
-def _loader(program: str, lists_source: str) -> Callable[[], Rank]:
-    """What runs the program's text and gives its `rank`, each time as if it had never run."""
+def _loaded(program: str, lists_source: str) -> Rank:
+    """Run the program's text; its `rank`."""
     try:
         code = compile(program, FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
@@ -270,19 +267,15 @@ def _loader(program: str, lists_source: str) -> Callable[[], Rank]:
     if "rank" not in code.co_names and "strategy" in code.co_names:
         exec(lists_source, adapter)
     _guard(adapter)
-
-    def load() -> Rank:
-        namespace: dict[str, Any] = {"__name__": NAME, "__builtins__": builtins}
-        exec(code, namespace)
-        if callable(namespace.get("rank")):
-            return namespace["rank"]  # type: ignore[no-any-return]
-        if adapter and callable(namespace.get("strategy")):
-            return adapter["from_lists"](namespace["strategy"])  # type: ignore[no-any-return]
-        raise BrokenStrategy(
-            "defines neither rank(evidence) nor strategy(instance, solution_ids, testing_ids, verify_func)"
-        )
-
-    return load
+    namespace: dict[str, Any] = {"__name__": NAME, "__builtins__": builtins}
+    exec(code, namespace)
+    if callable(namespace.get("rank")):
+        return namespace["rank"]  # type: ignore[no-any-return]
+    if adapter and callable(namespace.get("strategy")):
+        return adapter["from_lists"](namespace["strategy"])  # type: ignore[no-any-return]
+    raise BrokenStrategy(
+        "defines neither rank(evidence) nor strategy(instance, solution_ids, testing_ids, verify_func)"
+    )
 
 
 def _guard(adapter: dict[str, Any]) -> None:

@@ -1,13 +1,12 @@
-"""Runs strategy programs over evidences in the sandbox: all evidences in one job, a fresh process for each program.
+"""Runs strategy programs over evidences in the sandbox, in fresh processes.
 
 Where several evidences are draws of one task, a program must not know one when it ranks another: what it kept would be
-worth more than the M x N cells that it is judged on. So it gets as many processes as a task has draws, each with one of
-every task. One that the company policy admits (`evosyn.sandbox.company`) cannot reach what came before it in its
-process, so it stays in one, and is loaded anew for each evidence.
+worth more than the M x N cells that it is judged on, and what a process keeps (where the next object will lie, say) no
+policy can name in full. So there are as many processes as a task has draws, and each sees one draw of every task.
 
-Programs that the policy admits may also follow each other in one process, which spares most of the cost of a fork;
-whatever goes wrong there is tried again alone, and of the rest a sample is repeated alone, so that a verdict never
-depends on the company.
+Programs that the company policy admits (`evosyn.sandbox.company`) may follow each other in one process, which spares
+most of the cost of a fork; whatever goes wrong there is tried again alone, and of the rest a sample is repeated alone,
+so that a verdict never depends on the company.
 
 It never executes a program in this process and never trusts what comes back beyond "these are its scores": lengths and
 finiteness are checked again here. DESIGN.md section 5, "Strategy".
@@ -18,19 +17,20 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.escaping import one_line
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
-from evosyn.rankings import Rankings
-from evosyn.records import Evidence, Invalid, Json, Ranking
+from evosyn.rankings import RankingBlock, Rankings
+from evosyn.records import Evidence, Invalid, Json
 from evosyn.sharing import Company
 from evosyn.strategies.evidence import MAYBE, shown_as
 from evosyn.strategies.running.packing import pack, size_of, source
@@ -58,49 +58,33 @@ def harness() -> str:
     return f"{source('_harness.py')}\n\nset_policy({policy!r})\n"
 
 
-@dataclass(frozen=True, eq=False)
-class _Packed:
-    """Evidences that one process sees, known to the sandbox under `key`.
+class _Part(NamedTuple):
+    """Evidences that one process sees, no two of one task, known to the sandbox under `key`.
 
     Attributes:
-        tasks: of each; None where each is of its own.
-        size: of the pack, in bytes.
+        at_E: their places among all.
+        limits: of a program that ranks them.
     """
 
-    sandbox: Sandbox
+    at_E: NDArray[np.int64]
+    evidences: Sequence[Evidence]
+    key: str
+    limits: Limits
+
+
+class _Known(NamedTuple):
+    """Evidences that were ranked before, by identity."""
+
     evidences: Sequence[Evidence]
     tasks: Sequence[str] | None
-    key: str
-    size: int
+    parts: list[_Part]
 
-    @classmethod
-    def of(cls, sandbox: Sandbox, evidences: Sequence[Evidence], tasks: Sequence[str] | None) -> _Packed:
-        packed = pack(evidences)
-        return cls(sandbox, evidences, tasks, sandbox.share(packed), size_of(packed))
 
-    @cached_property
-    def places(self) -> list[list[int]]:
-        """The evidences in parts of which none holds two of one task: the first of every task, the second, ..."""
-        parts: list[list[int]] = []
-        before: Counter[str] = Counter()
-        for place, task in enumerate(self.tasks or ()):
-            if before[task] == len(parts):
-                parts.append([])
-            parts[before[task]].append(place)
-            before[task] += 1
-        return parts or [list(range(len(self.evidences)))]
+class _Asked(NamedTuple):
+    """A program and what it is to rank in one process."""
 
-    @cached_property
-    def parts(self) -> list[_Packed]:
-        """The same, each for processes of its own."""
-        return [
-            _Packed.of(self.sandbox, tuple([self.evidences[place] for place in part]), None) for part in self.places
-        ]
-
-    @property
-    def mixed(self) -> bool:
-        """Whether several are of one task."""
-        return len(self.places) > 1
+    program: str
+    part: _Part
 
 
 class SandboxedRunner:
@@ -118,7 +102,7 @@ class SandboxedRunner:
     def __init__(self, sandbox: Sandbox, limits: Limits = STRATEGY_LIMITS, company: Company | None = None) -> None:
         self._sandbox, self._limits = sandbox, limits
         self.company = company or Company()
-        self._shared: list[_Packed] = []
+        self._shared: list[_Known] = []
 
     @property
     def sandbox(self) -> Sandbox:
@@ -128,7 +112,8 @@ class SandboxedRunner:
     def rank(
         self, programs: Sequence[str], evidences: Sequence[Evidence], tasks: Sequence[str] | None = None
     ) -> list[Rankings | Invalid]:
-        """For each program its rankings, one per evidence, or why it has none.
+        """For each program its rankings, one per evidence, or why it has none; who fails on the first draw of the tasks
+        gets no other.
 
         Passing the same `evidences` object again costs nothing: it is packed and shared once.
 
@@ -138,13 +123,27 @@ class SandboxedRunner:
         Raises:
             SandboxUnavailable: the sandbox broke: it fails on every program.
         """
-        if not evidences:
-            return [Rankings(()) for _ in programs]
-        shared = self._known(evidences, tasks)
-        found = self._together(programs, shared) if self.company.shares else {}
+        parts = self._parts(evidences, tasks) if evidences else []
+        found: list[list[RankingBlock] | Invalid] = [[] for _ in programs]
+        for some in (parts[:1], parts[1:]):
+            able = [place for place, one in enumerate(found) if not isinstance(one, Invalid)]
+            asked = [(place, _Asked(programs[place], part)) for part in some for place in able]
+            for (place, (_, part)), result in zip(asked, self._ranked([one for _, one in asked]), strict=True):
+                blocks = found[place]
+                if isinstance(blocks, Invalid):
+                    continue
+                if isinstance(result, Invalid):
+                    found[place] = result
+                else:
+                    blocks += [block._replace(at_B=part.at_E[block.at_B]) for block in result.blocks]
+        return [one if isinstance(one, Invalid) else Rankings.merged(one) for one in found]
+
+    def _ranked(self, asked: Sequence[_Asked]) -> list[Rankings | Invalid]:
+        """What came out in company, and alone for the others and a sample of those."""
+        found = self._together(asked) if self.company.shares else {}
         self.company.count(len(found))
-        alone = [place for place, text in enumerate(programs) if place not in found or self.company.repeats(text)]
-        results = self._alone([programs[place] for place in alone], shared)
+        alone = [place for place, one in enumerate(asked) if place not in found or self.company.repeats(one.program)]
+        results = self._alone([asked[place] for place in alone])
         differed = []
         for place, result in zip(alone, results, strict=True):
             if place in found and result is FAILED_TWICE:
@@ -154,123 +153,103 @@ class SandboxedRunner:
             elif place in found:
                 self.company.agreed()
             found[place] = result
-        by_itself = self._in_bundles(differed, [(programs[place],) for place in differed], shared)
+        by_itself = self._in_bundles([[place] for place in differed], asked)
         for place in differed:
-            self.company.disagreed(programs[place], neighbours=place in by_itself and found[place] == by_itself[place])
-        return [found[place] for place in range(len(programs))]
+            same = place in by_itself and found[place] == by_itself[place]
+            self.company.disagreed(asked[place].program, neighbours=same)
+        return [found[place] for place in range(len(asked))]
 
-    def _together(self, programs: Sequence[str], shared: _Packed) -> dict[int, Rankings | Invalid]:
+    def _together(self, asked: Sequence[_Asked]) -> dict[int, Rankings | Invalid]:
         """What programs that the policy admits say, several in one process; one that needs its own is left out."""
-        size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * len(os.sched_getaffinity(0))))
+        size = min(MOST_TOGETHER, len(asked) // (JOBS_A_CORE * len(os.sched_getaffinity(0))))
         if size < 2:
             return {}
-        places = [place for place, text in enumerate(programs) if self.company.admits(text)]
+        of_parts: dict[str, list[int]] = {}
+        for place, (program, part) in enumerate(asked):
+            if self.company.admits(program):
+                of_parts.setdefault(part.key, []).append(place)
         bundles = [
-            tuple(programs[place] for place in places[start : start + size]) for start in range(0, len(places), size)
+            places[start : start + size] for places in of_parts.values() for start in range(0, len(places), size)
         ]
-        return self._in_bundles(places, bundles, shared)
+        return self._in_bundles(bundles, asked)
 
-    def _in_bundles(
-        self, places: Sequence[int], bundles: Sequence[tuple[str, ...]], shared: _Packed
-    ) -> dict[int, Rankings | Invalid]:
-        """What the programs of bundles say, under the place of each."""
-        outcomes = self._sandbox.run([self._job("", shared, bundle) for bundle in bundles]) if bundles else []
+    def _in_bundles(self, bundles: Sequence[Sequence[int]], asked: Sequence[_Asked]) -> dict[int, Rankings | Invalid]:
+        """What the programs of bundles say, under the place of each; those of a bundle rank the same."""
+        jobs = [
+            _job("", asked[places[0]].part, tuple([asked[place].program for place in places])) for places in bundles
+        ]
+        outcomes = self._sandbox.run(jobs) if jobs else []
         return {
-            place: _rankings(outcome.value, shared.evidences)
-            for place, outcome in zip(places, chain.from_iterable(outcomes), strict=True)
+            place: _rankings(outcome.value, asked[place].part.evidences)
+            for place, outcome in zip(chain.from_iterable(bundles), chain.from_iterable(outcomes), strict=True)
             if outcome.status is Status.OK and outcome.value
         }
 
-    def _alone(self, programs: Sequence[str], shared: _Packed) -> list[Rankings | Invalid]:
-        """What each says in processes of its own: one, or one for each part where it may not see several in one."""
-        outcomes = self._outcomes([(text, shared) for text in programs])
-        results = [_read(outcome, shared.evidences, self._limits_for(shared)) for outcome in outcomes]
-        apart = [place for place, outcome in enumerate(outcomes) if outcome.status is Status.OK and not outcome.value]
-        if shared.mixed and apart:
-            in_parts = self._in_parts([programs[place] for place in apart], shared)
-            for place, result in zip(apart, in_parts, strict=True):
-                results[place] = result
-        return results
-
-    def _in_parts(self, programs: Sequence[str], shared: _Packed) -> list[Rankings | Invalid]:
-        """What each says part by part, as soon as it fails on one why; who fails on the first gets no other."""
-        found: list[dict[int, Ranking] | Invalid] = [{} for _ in programs]
-        numbers = range(len(shared.parts))
-        for some in (numbers[:1], numbers[1:]):
-            asked = [
-                (number, place) for number in some for place, one in enumerate(found) if not isinstance(one, Invalid)
-            ]
-            outcomes = self._outcomes([(programs[place], shared.parts[number]) for number, place in asked])
-            for (number, place), outcome in zip(asked, outcomes, strict=True):
-                part, rankings = shared.parts[number], found[place]
-                result = _read(outcome, part.evidences, self._limits_for(part))
-                if isinstance(rankings, Invalid):
-                    continue
-                if isinstance(result, Invalid):
-                    found[place] = result
-                else:
-                    rankings.update(zip(shared.places[number], result, strict=True))
-        return [
-            one if isinstance(one, Invalid) else Rankings.of([one[place] for place in range(len(shared.evidences))])
-            for one in found
-        ]
-
-    def _outcomes(self, asked: Sequence[tuple[str, _Packed]]) -> list[ItemOutcome]:
+    def _alone(self, asked: Sequence[_Asked]) -> list[Rankings | Invalid]:
         """Of each program on its own; what our own fault spoils is tried once more."""
-        jobs = [self._job(text, shared) for text, shared in asked]
+        jobs = [_job(program, part) for program, part in asked]
         outcomes = [items[0] for items in self._sandbox.run(jobs)] if jobs else []
         failed = [place for place, outcome in enumerate(outcomes) if outcome.status is Status.INFRASTRUCTURE]
         again = self._sandbox.run([jobs[place] for place in failed]) if failed else []
         for place, items in zip(failed, again, strict=True):
             outcomes[place] = items[0]
         broken = [outcome.detail for outcome in outcomes if outcome.status is Status.INFRASTRUCTURE]
-        fine = not broken or any(outcome.status is Status.OK for outcome in outcomes) or self._works(asked[0][1])
+        fine = not broken or any(outcome.status is Status.OK for outcome in outcomes) or self._works(asked[0].part)
         if not fine:
             raise SandboxUnavailable(f"the sandbox fails on every strategy program: {broken[0]}")
-        return outcomes
+        return [_read(outcome, part) for outcome, (_, part) in zip(outcomes, asked, strict=True)]
 
-    def _works(self, shared: _Packed) -> bool:
+    def _works(self, part: _Part) -> bool:
         """Whether the sandbox still ranks by a program that is known to be good."""
-        ((outcome,),) = self._sandbox.run([self._job(PROBE, shared)])
-        return outcome.status is Status.OK and not isinstance(_rankings(outcome.value, shared.evidences), Invalid)
+        ((outcome,),) = self._sandbox.run([_job(PROBE, part)])
+        return outcome.status is Status.OK and not isinstance(_rankings(outcome.value, part.evidences), Invalid)
 
-    def _job(self, program: str, shared: _Packed, company: tuple[str, ...] = ()) -> HarnessJob:
-        limits = self._limits_for(shared)
-        argument: Json = {
-            "screen": min(SCREEN, len(shared.evidences)),
-            "budget_s": limits.cpu_s,
-            "company": bool(company),
-            "mixed": shared.mixed,
-        }
-        return HarnessJob(harness(), program, shared.key, argument, limits, company)
-
-    def _known(self, evidences: Sequence[Evidence], tasks: Sequence[str] | None) -> _Packed:
-        """The evidences as the sandbox knows them; the last few are remembered by identity."""
+    def _parts(self, evidences: Sequence[Evidence], tasks: Sequence[str] | None) -> list[_Part]:
+        """The evidences as the sandbox knows them: the first of every task, the second, ...; the last few are
+        remembered by identity."""
         for known in self._shared:
             if known.evidences is evidences and (known.tasks is tasks or known.tasks == tasks):
-                return known
-        shared = _Packed.of(self._sandbox, evidences, tasks)
-        self._shared = [*self._shared[1 - REMEMBERED :], shared]
-        return shared
+                return known.parts
+        numbers: dict[int, list[int]] = {}
+        before: Counter[str] = Counter()
+        for place in range(len(evidences)):
+            number = 0 if tasks is None else before[tasks[place]]
+            numbers.setdefault(number, []).append(place)
+            before.update([] if tasks is None else [tasks[place]])
+        parts = [self._part(evidences, places) for places in numbers.values()]
+        self._shared = [*self._shared[1 - REMEMBERED :], _Known(evidences, tasks, parts)]
+        return parts
 
-    def _limits_for(self, shared: _Packed) -> Limits:
-        scores = sum(sum(evidence.passed_MN.shape) for evidence in shared.evidences)
-        seconds = SECONDS_PER_EVIDENCE * len(shared.evidences)
-        return Limits(
+    def _part(self, evidences: Sequence[Evidence], places: Sequence[int]) -> _Part:
+        shown = [evidences[place] for place in places]
+        packed = pack(shown)
+        scores = sum(sum(evidence.passed_MN.shape) for evidence in shown)
+        seconds = SECONDS_PER_EVIDENCE * len(shown)
+        limits = Limits(
             cpu_s=self._limits.cpu_s + seconds,
             wall_s=0.0,
             budget_s=self._limits.budget_s + seconds,
             output_kb=self._limits.output_kb + scores * BYTES_PER_SCORE // 1024,
-            memory_mb=self._limits.memory_mb + 3 * shared.size // 2**20,
+            memory_mb=self._limits.memory_mb + 3 * size_of(packed) // 2**20,
         )
+        return _Part(np.array(places, np.int64), shown, self._sandbox.share(packed), limits)
 
 
-def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -> Rankings | Invalid:
+def _job(program: str, part: _Part, company: tuple[str, ...] = ()) -> HarnessJob:
+    argument: Json = {
+        "screen": min(SCREEN, len(part.evidences)),
+        "budget_s": part.limits.cpu_s,
+        "company": bool(company),
+    }
+    return HarnessJob(harness(), program, part.key, argument, part.limits, company)
+
+
+def _read(outcome: ItemOutcome, part: _Part) -> Rankings | Invalid:
     if outcome.status is Status.INFRASTRUCTURE:
         return FAILED_TWICE
     if outcome.status is not Status.OK:
-        return Invalid(_reason(outcome, limits))
-    return _rankings(outcome.value, evidences)
+        return Invalid(_reason(outcome, part.limits))
+    return _rankings(outcome.value, part.evidences)
 
 
 def _rankings(value: Json, evidences: Sequence[Evidence]) -> Rankings | Invalid:

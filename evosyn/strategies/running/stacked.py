@@ -148,12 +148,10 @@ def _rankings(raw: Json, shared: _Shared) -> Rankings | None:
     scores = np.frombuffer(raw)
     if not np.isfinite(scores).all():
         return None
-    blocks: dict[tuple[int, int], list[RankingBlock]] = {}
-    at = 0
+    blocks, at = [], 0
     for stack in shared.stacks:
         rows, (m, n) = len(stack.at_B), stack.sizes
         middle, end = at + rows * m, at + stack.scores
-        part = RankingBlock(stack.at_B, scores[at:middle].reshape(rows, m), scores[middle:end].reshape(rows, n))
-        blocks.setdefault(stack.sizes, []).append(part)
+        blocks.append(RankingBlock(stack.at_B, scores[at:middle].reshape(rows, m), scores[middle:end].reshape(rows, n)))
         at = end
-    return Rankings(RankingBlock(*map(np.concatenate, zip(*parts, strict=True))) for parts in blocks.values())
+    return Rankings.merged(blocks)

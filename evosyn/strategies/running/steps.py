@@ -50,7 +50,7 @@ class Steps:
 
     def __init__(self, programs: Sequence[Program]) -> None:
         self.steps: list[tuple[str, tuple[Argument, ...]]] = []
-        self._numbers: dict[tuple[str, tuple[Argument, ...]], int] = {}
+        self._numbers: dict[str, int] = {}
         self.programs = [self._program(*program) for program in programs]
 
     def _program(self, solutions: Node, testings: Node) -> OfProgram:
@@ -91,7 +91,8 @@ class Steps:
             x, many, rarely = args
             group = self._step("same", x)
             return self._step("odds_of", group, self._step("counted", x, group), many, rarely)
-        number = self._numbers.setdefault((op, args), len(self.steps))
+        written = f"{op}{args!r}"  # 2 and 2.0, 0.0 and -0.0 are equal in Python, and other arguments here
+        number = self._numbers.setdefault(written, len(self.steps))
         if number == len(self.steps):
             self.steps.append((op, args))
         return number

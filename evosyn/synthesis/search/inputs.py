@@ -18,6 +18,7 @@ from evosyn.domains import load_pools
 from evosyn.errors import InputError, TeacherUnavailable, UsageError
 from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import load_matrices, write_matrices
+from evosyn.origins import Origin
 from evosyn.pools import write_pools
 from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
@@ -39,7 +40,7 @@ from evosyn.synthesis.search.seeds import (
     split_all,
     that_work,
 )
-from evosyn.synthesis.search.sources import Origin, SourcePart, labels, read_source, refuse_equal, task_among
+from evosyn.synthesis.search.sources import SourcePart, labels, read_source, refuse_equal, task_among
 from evosyn.workbench import Workbench
 
 MATRICES = "matrices/matrices.jsonl.gz"
@@ -94,7 +95,7 @@ class Source:
     def marked(self, matrix: PassMatrix) -> PassMatrix:
         """The matrix, which also says which pool and task it is of, where there are several pools."""
         origin = self.origins.get(matrix.problem_id)
-        return matrix if origin is None else replace(matrix, meta={**matrix.meta, **origin._asdict()})
+        return matrix if origin is None else replace(matrix, origin=origin)
 
     @property
     def is_matrices(self) -> bool:

@@ -13,13 +13,6 @@ from evosyn.pools import BUILTIN
 from evosyn.records import PassMatrix, Pool
 
 
-class Origin(NamedTuple):
-    """Where a problem of several pools comes from."""
-
-    pool: str
-    task: str
-
-
 class SourcePart(NamedTuple):
     """What one source holds."""
 
