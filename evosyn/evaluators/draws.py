@@ -313,6 +313,11 @@ def make_draws(
     )
 
 
+def draws_of(matrix: PassMatrix, config: ConsistencyConfig) -> int:
+    """How many draws a problem gives: none where it cannot be used, one where a draw takes all of it."""
+    return 0 if _unusable(matrix, config) else len(_picks(matrix, config))
+
+
 def _remedy(skipped: Mapping[str, int]) -> str:
     """What to do about the commonest reason."""
     most = max(skipped, key=lambda reason: skipped[reason], default="")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
+
+import numpy as np
 
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
-from evosyn.records import PassMatrix
+from evosyn.records import PassMatrix, content_id
+from evosyn.strategies.evidence import evidence_digest
 
 SHOWN, FEWEST_SHOWN = 3, 2
 
@@ -49,6 +53,52 @@ def split_problems(matrices: Sequence[PassMatrix], share: float, seed: int) -> S
         [matrix for matrix in matrices if task_of(matrix) not in held],
         [matrix for matrix in matrices if task_of(matrix) in held],
     )
+
+
+class WithTasks(NamedTuple):
+    """Matrices whose tasks are known, and the names of those that say what one before them says."""
+
+    matrices: list[PassMatrix]
+    repeated: tuple[str, ...]
+
+
+def with_tasks(matrices: Sequence[PassMatrix]) -> WithTasks:
+    """Give one task to problems that say the same under other names: each would count as much as a new one."""
+    first: dict[str, str] = {}
+    same: dict[str, str] = {}
+    repeated = []
+    for matrix in matrices:
+        task = _followed(task_of(matrix), same)
+        if (said := _said(matrix)) is None:
+            continue
+        other = _followed(first.setdefault(said, task), same)
+        if other != task:
+            same[task] = other
+            repeated.append(matrix.problem_id)
+    found = [
+        matrix
+        if (task := _followed(task_of(matrix), same)) == task_of(matrix)
+        else replace(matrix, origin=matrix.origin._replace(task=task))
+        for matrix in matrices
+    ]
+    return WithTasks(found, tuple(repeated))
+
+
+def _followed(task: str, same: Mapping[str, str]) -> str:
+    while task in same:
+        task = same[task]
+    return task
+
+
+def _said(matrix: PassMatrix) -> str | None:
+    """What is the same of problems that are the same: what they ask or, where nobody recorded that, all that is known
+    of them. None where that tells nothing: easy problems that all solutions pass are alike, and not the same."""
+    if matrix.statement is not None:
+        return content_id("s_", [matrix.statement.split(), matrix.payload])
+    letters = (matrix.verdicts_MN, matrix.human_M)
+    if any(one is None or len(np.unique(one)) < 2 for one in letters):
+        return None
+    return evidence_digest(replace(matrix, problem_id="", durations_MN=None))
 
 
 def shown_tasks(tasks: Iterable[str]) -> frozenset[str]:

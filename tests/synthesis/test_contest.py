@@ -218,6 +218,19 @@ def test_of_a_pool_with_a_few_problems_that_have_one_draw_the_rest_is_drawn_anew
     assert "; 3 of 14 problems have one draw, which the search saw" in str(found.draws)
 
 
+@pytest.mark.parametrize(
+    ("others", "undecided"), [(0, "no draws but"), (7, "7 of 27 problems have draws that"), (8, "")]
+)
+def test_problems_whose_one_draw_the_search_saw_make_no_winner(others: int, undecided: str) -> None:
+    seen = [replace(matrix(number, rows=5, columns=4), statement="even") for number in range(20)]
+    rest = [replace(matrix(number), statement="odd") for number in range(20, 20 + others)]
+    found = contest(["evenly"], ["counting"], [*seen, *rest])
+    assert (found.winner, found.passed) == ("counting", False) and undecided in found.undecided
+    assert bool(found.undecided) == bool(undecided)
+    if not undecided:
+        assert found.gain is not None and found.gain.mean == 0.0 and found.scored.scores_BP.shape[1] == others
+
+
 def test_a_task_that_two_pools_have_counts_once_in_the_error_of_a_gain() -> None:
     """The same scores in both pools say as little as those of one."""
     scores = np.random.default_rng(0).random((6, 40))

@@ -13,6 +13,7 @@ import yaml
 from evosyn.domains import load_pools
 from evosyn.errors import OtherSettings, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.heldout import task_of
 from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import load_matrices, write_matrices
@@ -68,6 +69,24 @@ def accepting(number):
 def test_human_testings_that_accept_every_solution_are_named():
     seeds = select([matrix(n) for n in range(8)] + [accepting(8)], CONFIG, simulated=False)
     assert seeds.untelling == (accepting(8).problem_id,)
+
+
+def test_problems_that_say_the_same_under_other_names_are_one_task_and_it_is_told():
+    others = [replace(matrix(n), problem_id=f"again {n}") for n in range(3)]
+    asked = [replace(matrix(20 + n), problem_id=f"asked {n}", statement="What  is it?\n" * n) for n in (1, 1, 2)]
+    asked[1] = replace(asked[1], problem_id="asked again", statement=" What is it? ")
+    seeds = select([*[matrix(n) for n in range(8)], *others, *asked], CONFIG, simulated=False)
+    assert seeds.repeated == ("again 0", "again 1", "again 2", "asked again")
+    sides = {one.problem_id: side for side, part in enumerate(seeds.split) for one in part}
+    assert all(sides[matrix(n).problem_id] == sides[f"again {n}"] for n in range(3))
+    assert sides["asked 1"] == sides["asked again"]
+    assert len({task_of(one) for part in seeds.split for one in part}) == 8 + 2
+    assert any("4 problems say what another one says" in note for note in seeds.notes())
+
+
+def test_easy_problems_that_all_pass_are_alike_and_not_the_same():
+    easy = [replace(accepting(n), verdicts_MN=np.full((8, 6), "P")) for n in range(30, 33)]
+    assert not select([*[matrix(n) for n in range(8)], *easy], CONFIG, simulated=False).repeated
 
 
 def test_small_problems_are_left_out_and_counted():

@@ -58,7 +58,7 @@ def harness() -> str:
     return f"{source('_harness.py')}\n\nset_policy({policy!r})\n"
 
 
-class _Part(NamedTuple):
+class _OneDraw(NamedTuple):
     """Evidences that one process sees, no two of one task, known to the sandbox under `key`.
 
     Attributes:
@@ -72,19 +72,19 @@ class _Part(NamedTuple):
     limits: Limits
 
 
-class _Known(NamedTuple):
+class _RankedBefore(NamedTuple):
     """Evidences that were ranked before, by identity."""
 
     evidences: Sequence[Evidence]
     tasks: Sequence[str] | None
-    parts: list[_Part]
+    parts: list[_OneDraw]
 
 
-class _Asked(NamedTuple):
+class _ToRank(NamedTuple):
     """A program and what it is to rank in one process."""
 
     program: str
-    part: _Part
+    part: _OneDraw
 
 
 class SandboxedRunner:
@@ -102,7 +102,7 @@ class SandboxedRunner:
     def __init__(self, sandbox: Sandbox, limits: Limits = STRATEGY_LIMITS, company: Company | None = None) -> None:
         self._sandbox, self._limits = sandbox, limits
         self.company = company or Company()
-        self._shared: list[_Known] = []
+        self._shared: list[_RankedBefore] = []
 
     @property
     def sandbox(self) -> Sandbox:
@@ -127,7 +127,7 @@ class SandboxedRunner:
         found: list[list[RankingBlock] | Invalid] = [[] for _ in programs]
         for some in (parts[:1], parts[1:]):
             able = [place for place, one in enumerate(found) if not isinstance(one, Invalid)]
-            asked = [(place, _Asked(programs[place], part)) for part in some for place in able]
+            asked = [(place, _ToRank(programs[place], part)) for part in some for place in able]
             for (place, (_, part)), result in zip(asked, self._ranked([one for _, one in asked]), strict=True):
                 blocks = found[place]
                 if isinstance(blocks, Invalid):
@@ -138,7 +138,7 @@ class SandboxedRunner:
                     blocks += [block._replace(at_B=part.at_E[block.at_B]) for block in result.blocks]
         return [one if isinstance(one, Invalid) else Rankings.merged(one) for one in found]
 
-    def _ranked(self, asked: Sequence[_Asked]) -> list[Rankings | Invalid]:
+    def _ranked(self, asked: Sequence[_ToRank]) -> list[Rankings | Invalid]:
         """What came out in company, and alone for the others and a sample of those."""
         found = self._together(asked) if self.company.shares else {}
         self.company.count(len(found))
@@ -159,7 +159,7 @@ class SandboxedRunner:
             self.company.disagreed(asked[place].program, neighbours=same)
         return [found[place] for place in range(len(asked))]
 
-    def _together(self, asked: Sequence[_Asked]) -> dict[int, Rankings | Invalid]:
+    def _together(self, asked: Sequence[_ToRank]) -> dict[int, Rankings | Invalid]:
         """What programs that the policy admits say, several in one process; one that needs its own is left out."""
         size = min(MOST_TOGETHER, len(asked) // (JOBS_A_CORE * len(os.sched_getaffinity(0))))
         if size < 2:
@@ -173,7 +173,7 @@ class SandboxedRunner:
         ]
         return self._in_bundles(bundles, asked)
 
-    def _in_bundles(self, bundles: Sequence[Sequence[int]], asked: Sequence[_Asked]) -> dict[int, Rankings | Invalid]:
+    def _in_bundles(self, bundles: Sequence[Sequence[int]], asked: Sequence[_ToRank]) -> dict[int, Rankings | Invalid]:
         """What the programs of bundles say, under the place of each; those of a bundle rank the same."""
         jobs = [
             _job("", asked[places[0]].part, tuple([asked[place].program for place in places])) for places in bundles
@@ -185,7 +185,7 @@ class SandboxedRunner:
             if outcome.status is Status.OK and outcome.value
         }
 
-    def _alone(self, asked: Sequence[_Asked]) -> list[Rankings | Invalid]:
+    def _alone(self, asked: Sequence[_ToRank]) -> list[Rankings | Invalid]:
         """Of each program on its own; what our own fault spoils is tried once more."""
         jobs = [_job(program, part) for program, part in asked]
         outcomes = [items[0] for items in self._sandbox.run(jobs)] if jobs else []
@@ -199,12 +199,12 @@ class SandboxedRunner:
             raise SandboxUnavailable(f"the sandbox fails on every strategy program: {broken[0]}")
         return [_read(outcome, part) for outcome, (_, part) in zip(outcomes, asked, strict=True)]
 
-    def _works(self, part: _Part) -> bool:
+    def _works(self, part: _OneDraw) -> bool:
         """Whether the sandbox still ranks by a program that is known to be good."""
         ((outcome,),) = self._sandbox.run([_job(PROBE, part)])
         return outcome.status is Status.OK and not isinstance(_rankings(outcome.value, part.evidences), Invalid)
 
-    def _parts(self, evidences: Sequence[Evidence], tasks: Sequence[str] | None) -> list[_Part]:
+    def _parts(self, evidences: Sequence[Evidence], tasks: Sequence[str] | None) -> list[_OneDraw]:
         """The evidences as the sandbox knows them: the first of every task, the second, ...; the last few are
         remembered by identity."""
         for known in self._shared:
@@ -217,10 +217,10 @@ class SandboxedRunner:
             numbers.setdefault(number, []).append(place)
             before.update([] if tasks is None else [tasks[place]])
         parts = [self._part(evidences, places) for places in numbers.values()]
-        self._shared = [*self._shared[1 - REMEMBERED :], _Known(evidences, tasks, parts)]
+        self._shared = [*self._shared[1 - REMEMBERED :], _RankedBefore(evidences, tasks, parts)]
         return parts
 
-    def _part(self, evidences: Sequence[Evidence], places: Sequence[int]) -> _Part:
+    def _part(self, evidences: Sequence[Evidence], places: Sequence[int]) -> _OneDraw:
         shown = [evidences[place] for place in places]
         packed = pack(shown)
         scores = sum(sum(evidence.passed_MN.shape) for evidence in shown)
@@ -232,10 +232,10 @@ class SandboxedRunner:
             output_kb=self._limits.output_kb + scores * BYTES_PER_SCORE // 1024,
             memory_mb=self._limits.memory_mb + 3 * size_of(packed) // 2**20,
         )
-        return _Part(np.array(places, np.int64), shown, self._sandbox.share(packed), limits)
+        return _OneDraw(np.array(places, np.int64), shown, self._sandbox.share(packed), limits)
 
 
-def _job(program: str, part: _Part, company: tuple[str, ...] = ()) -> HarnessJob:
+def _job(program: str, part: _OneDraw, company: tuple[str, ...] = ()) -> HarnessJob:
     argument: Json = {
         "screen": min(SCREEN, len(part.evidences)),
         "budget_s": part.limits.cpu_s,
@@ -244,7 +244,7 @@ def _job(program: str, part: _Part, company: tuple[str, ...] = ()) -> HarnessJob
     return HarnessJob(harness(), program, part.key, argument, part.limits, company)
 
 
-def _read(outcome: ItemOutcome, part: _Part) -> Rankings | Invalid:
+def _read(outcome: ItemOutcome, part: _OneDraw) -> Rankings | Invalid:
     if outcome.status is Status.INFRASTRUCTURE:
         return FAILED_TWICE
     if outcome.status is not Status.OK:

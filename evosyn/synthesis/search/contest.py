@@ -17,7 +17,7 @@ from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.intervals import Strata
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, PassMatrix
-from evosyn.synthesis.search.fresh import BATCH, DIGITS, FreshDraws, Gain, Scored, gain_of, joined, merit
+from evosyn.synthesis.search.fresh import DIGITS, FEWEST_TASKS, FreshDraws, Gain, Scored, gain_of, joined, merit
 from evosyn.synthesis.search.places import Behind, Places
 
 MOST_BATCHES = 16
@@ -30,8 +30,6 @@ PLACE_BATCHES = 6
 """More of them for the leaders, on other views of the problems."""
 DRAWING_ERROR = 0.005
 """Standard error of a paired gain from drawing alone, below which no more draws are made."""
-FEWEST_TASKS = 8
-"""With fewer no finalist wins: on four, of programs that were worth nothing, one in four was ahead of every rule."""
 UNLIKELY = 4.0
 """Errors from drawing by which a bound lies below zero where no further draws will lift it."""
 
@@ -98,7 +96,7 @@ def decide(
         found = _compared(fresh, rivals, rules, found)
         rivals, rules = [text for text in rivals if text in found], [text for text in rules if text in found]
     best = max(rules, key=lambda text: found[text].score, default=None)
-    draws = fresh.draws._replace(fresh=BATCH * len(next(iter(found.values())).scores_BP) * fresh.draws_matter)
+    draws = fresh.count(len(next(iter(found.values())).scores_BP))
     dropped = {names[text]: reason for text, reason in fresh.dropped.items() if text in names}
     if best is None or not rivals:
         winner = best or max(rivals, key=lambda text: merit(text, found[text]))
@@ -125,11 +123,11 @@ def decide(
 
 def _undecided(fresh: FreshDraws) -> str:
     """Why nothing can be shown on these draws; empty where something can."""
-    tasks = len(set(fresh.strata.tasks_P))
     if not fresh.draws_matter:
         return "there are no draws but those that the search saw: bring more solutions or testings than M and N"
-    if tasks < FEWEST_TASKS:
-        return f"there are {tasks} problems to judge by, and {FEWEST_TASKS} are needed: bring more"
+    if fresh.judging < FEWEST_TASKS:
+        have = f"{fresh.judging} of {len(set(fresh.strata.tasks_P))} problems have draws that the search did not see"
+        return f"{have}, and {FEWEST_TASKS} are needed to judge by: bring more"
     return ""
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
-from evosyn.evaluators.draws import ConsistencyConfig, DrawCount, Floats
-from evosyn.evaluators.heldout import pool_of
+from evosyn.evaluators.draws import ConsistencyConfig, DrawCount, Floats, draws_of
+from evosyn.evaluators.heldout import pool_of, task_of
 from evosyn.evaluators.intervals import Strata, t_quantile
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
@@ -19,6 +19,8 @@ from evosyn.records import Candidate, PassMatrix
 from evosyn.strategies.evidence import EvidencesOnce
 from evosyn.strategies.genome import TIE_METRIC
 
+FEWEST_TASKS = 8
+"""With fewer no finalist wins: on four, of programs that were worth nothing, one in four was ahead of every rule."""
 BATCH = 20
 """Draws a problem that are made at once."""
 DIGITS = 9
@@ -89,10 +91,14 @@ def merit(text: str, scored: Scored) -> tuple[float, float, int, str]:
 class FreshDraws:
     """Draws in batches, each of its own seed; those of a problem are the same among whatever others it stands.
 
+    A problem with one draw was seen by the search as it is. It is left out where enough tasks have others, and where
+    they are too few to judge by nothing is.
+
     Attributes:
         matrices: what is drawn from; `strata`: of those that can be used.
-        batches: that were made; `draws`: what that comes to.
+        judging: tasks that have other draws.
         draws_matter: whether another batch could differ.
+        batches: that were made.
         dropped: why a program is no longer scored, by text.
     """
 
@@ -103,10 +109,13 @@ class FreshDraws:
         scoring: ConsistencyConfig,
         evidence_of: EvidencesOnce | None = None,
     ) -> None:
-        self.matrices, self._runner, self._scoring = matrices, runner, scoring
-        self._evidence_of = evidence_of or EvidencesOnce()
-        self.strata, self.draws = Strata((), ()), DrawCount(0, 0, 0)
-        self.batches, self.draws_matter = 0, True
+        self._runner, self._scoring, self._evidence_of = runner, scoring, evidence_of or EvidencesOnce()
+        counts = [draws_of(matrix, scoring) for matrix in matrices]
+        anew = [matrix for matrix, count in zip(matrices, counts, strict=True) if count > 1]
+        self.judging, self.draws_matter = len({task_of(matrix) for matrix in anew}), bool(anew)
+        self.matrices = anew if self.judging >= FEWEST_TASKS else matrices
+        self._single, self._usable = counts.count(1), len(counts) - counts.count(0)
+        self.strata, self.batches = Strata((), ()), 0
         self.dropped: dict[str, str] = {}
 
     def score(self, texts: Sequence[str], batches: int) -> dict[str, Scored]:
@@ -119,9 +128,11 @@ class FreshDraws:
             valid = self._batch(texts)
             found = {text: joined(found[text], scored) if found else scored for text, scored in valid.items()}
             texts = list(valid)
-            if not self.draws_matter:
-                break
         return found
+
+    def count(self, batches: int) -> DrawCount:
+        """What so many batches come to."""
+        return DrawCount(BATCH * batches * self.draws_matter, self._single, self._usable)
 
     def of(self, matrices: Sequence[PassMatrix]) -> FreshDraws:
         """The same of other problems, from the first batch on."""
@@ -132,12 +143,9 @@ class FreshDraws:
         config = self._scoring.model_copy(update={"seed": seed, "draws": BATCH})
         evaluator = SeedConsistency(self._runner, self.matrices, config, (), self._evidence_of)
         evaluations = evaluator.evaluate([Candidate(text) for text in texts])
-        draws = evaluator.draws
-        single = int((np.bincount(draws.problem_E) == 1).sum())
         pools = {matrix.problem_id: pool_of(matrix) for matrix in self.matrices}
-        self.strata = Strata([pools[name] for name in draws.problem_ids], draws.tasks_P)
-        self.batches, self.draws_matter = self.batches + 1, single < len(draws.problem_ids)
-        self.draws = DrawCount(self.batches * BATCH * self.draws_matter, single, len(draws.problem_ids))
+        self.strata = Strata([pools[name] for name in evaluator.draws.problem_ids], evaluator.draws.tasks_P)
+        self.batches += 1
         valid = {}
         for text, one in zip(texts, evaluations, strict=True):
             if one.score is None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.heldout import Split, pool_of, split_problems, task_of
+from evosyn.evaluators.heldout import Split, pool_of, split_problems, task_of, with_tasks
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evaluators.views import searched
 from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
@@ -48,6 +48,7 @@ class Seeds:
         left_out: problems that are not, by name.
         simulated: solutions and testings come from a stand-in for a model.
         untelling: usable problems whose human testing accepts every solution, so that it tells none from another.
+        repeated: problems that say what one before them says, and are of its task.
         spent: what it took to make them, by phase; empty where nothing was drawn.
         unusable: replies that could not be used, by kind and reason.
     """
@@ -56,6 +57,7 @@ class Seeds:
     left_out: Mapping[str, LeftOut]
     simulated: bool
     untelling: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
     spent: Mapping[str, Usage] = field(default_factory=dict)
     unusable: Mapping[str, int] = field(default_factory=dict)
 
@@ -76,10 +78,16 @@ class Seeds:
             notes.append(told(sum(map(len, self.split)), self.details))
             notes += [few_held_out(tasks)] if tasks < FEW_HELD_OUT else []
         if self.untelling:
-            ids = ", ".join(self.untelling[:NAMED]) + (", ..." if len(self.untelling) > NAMED else "")
             many = f"the human testings of {len(self.untelling)} problems accept every solution"
-            notes.append(f"{many}, so no strategy gains by those: {ids}")
+            notes.append(f"{many}, so no strategy gains by those: {_listed(self.untelling)}")
+        if self.repeated:
+            many = f"{len(self.repeated)} problems say what another one says, and count as one task with it"
+            notes.append(f"{many}: {_listed(self.repeated)}")
         return notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
 
 
 def told(usable: int, details: Mapping[str, str]) -> str:
@@ -120,7 +128,7 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
     Raises:
         UsageError: as `prepare`.
     """
-    scoring = config.scoring
+    scoring, (matrices, repeated) = config.scoring, with_tasks(matrices)
     usable = [matrix for matrix in matrices if _fits(_size(matrix), scoring)]
     left_out = {
         matrix.problem_id: _shortfall(matrix, scoring) for matrix in matrices if not _fits(_size(matrix), scoring)
@@ -143,7 +151,7 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
             "the human testing of every problem accepts all of its solutions, so no strategy can be told from another; "
             "correct the testings (`evosyn pool check FILE --execute`), or bring solutions that are wrong"
         )
-    return Seeds(split_problems(usable, config.heldout, config.seed), left_out, simulated, untelling)
+    return Seeds(split_problems(usable, config.heldout, config.seed), left_out, simulated, untelling, repeated)
 
 
 def _size(matrix: PassMatrix) -> tuple[int, int]:
