@@ -84,6 +84,12 @@ def test_problems_that_say_the_same_under_other_names_are_one_task_and_it_is_tol
     assert any("4 problems say what another one says" in note for note in seeds.notes())
 
 
+def test_problems_that_all_say_the_same_are_refused_with_what_to_do():
+    alike = [replace(matrix(n), statement="Solve it.") for n in range(8)]
+    with pytest.raises(UsageError, match=r"8 problems say the same .*give each its own statement"):
+        select(alike, CONFIG, simulated=False)
+
+
 def test_easy_problems_that_all_pass_are_alike_and_not_the_same():
     easy = [replace(accepting(n), verdicts_MN=np.full((8, 6), "P")) for n in range(30, 33)]
     assert not select([*[matrix(n) for n in range(8)], *easy], CONFIG, simulated=False).repeated
@@ -183,7 +189,7 @@ def begun(out, config):
 CHANGES = {
     "copies": lambda one: replace(one, copies_M=np.ones_like(one.copies_M)),
     "durations": lambda one: replace(one, durations_MN=one.durations_MN * 2),
-    "statement": lambda one: replace(one, statement="another"),
+    "statement": lambda one: replace(one, statement=f"{one.statement} again"),
     "human verdicts": lambda one: replace(one, human_M=np.where(one.human_M == "P", "F", "P")),
 }
 
@@ -245,7 +251,7 @@ def test_several_pools_are_searched_together_and_what_they_share_is_never_split(
         "two",
     ]
     split = SearchReading(out, "evolve").split()
-    train, held = ({one.meta["task"] for one in side} for side in split)
+    train, held = ({task_of(one) for one in side} for side in split)
     assert not train & held and train | held == {f"problem-{n}" for n in range(10)} | {
         f"two/problem-{n}" for n in range(10, 14)
     }

@@ -151,6 +151,11 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
             "the human testing of every problem accepts all of its solutions, so no strategy can be told from another; "
             "correct the testings (`evosyn pool check FILE --execute`), or bring solutions that are wrong"
         )
+    if repeated and len({task_of(matrix) for matrix in usable}) < 2:
+        raise UsageError(
+            f"{len(usable)} problems say the same (statement and payload), so they are one task, which cannot be split "
+            "into seeds and held-out problems; give each its own statement, or record none"
+        )
     return Seeds(split_problems(usable, config.heldout, config.seed), left_out, simulated, untelling, repeated)
 
 
