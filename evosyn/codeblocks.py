@@ -18,14 +18,16 @@ from evosyn.chat import Parsed
 from evosyn.edits import Edit, apply_edits, extract_edits
 from evosyn.fences import lines_of, markdown_fences, without_fences
 from evosyn.names import BUILTINS, bound_names, free_names
-from evosyn.parsing import BOM, parsed
-from evosyn.thinking import without_thinking
+from evosyn.parsing import tree_or_none
+from evosyn.thinking import answer_in, without_first_thought
 
 MAX_REPLY = 200_000
 MAX_BLOCKS = 64
 """Blocks of a reply that are looked at, the last ones."""
 _TAGS = re.compile(r"<(program|code|answer|solution)>")
-_CODE_LINE = re.compile(r"[ \t]|$|(?:def|class|import|from) |[@#)\]}]|\w+ *=")
+_TYPE = r"(?:int|float|str|bool|bytes|list|dict|set|tuple|frozenset|type|[A-Z]\w*|\w+\.[\w.]+)(?: *[\[|][^=\n]*+)?"
+"""What a name may be said to be in a program: `Result: x = 5` is prose."""
+_CODE_LINE = re.compile(rf"[ \t]|$|(?:def|class|import|from) |[@#)\]}}]|\w+(?:, *\w+)* *+(?:: *{_TYPE} *+)?=")
 _BEGIN = re.compile(r"^(?:def|class|import|from) ", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n{4,}")
 _USUAL = "import numpy as np\n" + "".join(
@@ -64,7 +66,7 @@ def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]
         return Parsed(None, "too-long")
     if not reply.strip():
         return Parsed(None, "empty")
-    said = without_thinking(plain_text(reply)).answer
+    said = answer_in(reply)
     if not said.strip():
         return Parsed(None, "only-thinking")
     edits = extract_edits(said)
@@ -93,14 +95,9 @@ def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]
         return Parsed(whole.text)
     if edits:
         return Parsed(None, "diff-does-not-apply")
-    if any(_parse(block.text) is None for block in blocks):
+    if any(tree_or_none(block.text) is None for block in blocks):
         return Parsed(None, "does-not-parse")
     return Parsed(None, "no-entry-point" if blocks else "prose")
-
-
-def plain_text(reply: str) -> str:
-    """A reply with line feeds alone, and with plain blanks for those that do not break and mean nothing in programs."""
-    return reply.replace("\r\n", "\n").replace(BOM, "").replace("\u00a0", " ")
 
 
 def code_blocks(text: str) -> Iterator[CodeBlock]:
@@ -143,7 +140,7 @@ def without_uses(blocks: Sequence[CodeBlock], names: Collection[str]) -> list[Co
 
 
 def _uses(text: str, names: Collection[str]) -> bool:
-    tree = _parse(text) if may_bind(text, names) else None
+    tree = tree_or_none(text) if may_bind(text, names) else None
     return tree is not None and _is_lead(binding(tree, names))
 
 
@@ -171,7 +168,7 @@ def is_defining(node: ast.stmt) -> bool:
 
 def completed(program: str, sources: Sequence[str]) -> str:
     """`program` with what it reads and nothing in it binds: definitions of the earliest source that has them."""
-    tree = _parse(program)
+    tree = tree_or_none(program)
     missing = set() if tree is None else free_names(tree) - BUILTINS
     if tree is None or not missing:
         return program
@@ -203,7 +200,7 @@ def without_repeats(programs: Sequence[str]) -> list[str]:
     seen: set[str] = set()
     found = []
     for program in programs:
-        tree, lines, left_out = _parse(program), program.splitlines(), []
+        tree, lines, left_out = tree_or_none(program), program.splitlines(), []
         parts = [
             node for node in (tree.body if tree else ()) if isinstance(node, ast.FunctionDef) or _is_constant(node)
         ]
@@ -221,7 +218,7 @@ def without_repeats(programs: Sequence[str]) -> list[str]:
 
 
 def _with_entry_point(block: CodeBlock, names: Collection[str]) -> CodeBlock | None:
-    tree = _parse(block.text) if may_bind(block.text, names) else None
+    tree = tree_or_none(block.text) if may_bind(block.text, names) else None
     bound = None if tree is None else binding(tree, names)
     if bound is not None:
         return block if is_defining(bound) else None
@@ -256,7 +253,7 @@ def _changed(program: str, edits: Sequence[Edit], sources: Sequence[str]) -> str
     if edited is None or not edited.applied:
         return None
     text = completed(edited.text, sources)
-    tree, before = _parse(text), _parse(program)
+    tree, before = tree_or_none(text), tree_or_none(program)
     if tree is None or (edited.missed and (before is None or free_names(tree) - free_names(before) - BUILTINS)):
         return None
     return text
@@ -264,7 +261,7 @@ def _changed(program: str, edits: Sequence[Edit], sources: Sequence[str]) -> str
 
 def _spliced(program: str, block: str) -> str | None:
     """`program` with the functions and constants replaced that `block` defines anew, or None if there are none."""
-    whole, part = _parse(program), _parse(block)
+    whole, part = tree_or_none(program), tree_or_none(block)
     if whole is None or part is None:
         return None
     new = {_defined(one): one for one in part.body if not _is_left_out(one)}
@@ -288,7 +285,7 @@ def _defined(node: ast.stmt) -> str:
 
 def _definitions(source: str, number: int) -> Iterator[tuple[str, _Definition]]:
     """What the top of a program binds, by name."""
-    tree, lines = _parse(source), source.splitlines()
+    tree, lines = tree_or_none(source), source.splitlines()
     for node in [] if tree is None else tree.body:
         if isinstance(node, _TOP) and not _is_left_out(node):
             text = "\n".join(lines[_first(node) - 1 : node.end_lineno])
@@ -328,7 +325,7 @@ def _of_json(text: str, start: int) -> Iterator[CodeBlock]:
         return
     for one in value.values() if isinstance(value, dict) else ():
         if isinstance(one, str) and "\n" in one:
-            yield CodeBlock(one, start)
+            yield CodeBlock(without_first_thought(one), start)
 
 
 def _tagged(text: str) -> Iterator[CodeBlock]:
@@ -341,7 +338,7 @@ def _tagged(text: str) -> Iterator[CodeBlock]:
 
 def _in_the_open(text: str, seen: str = "") -> Iterator[CodeBlock]:
     """Runs of lines that look like Python; `seen` is the text as it is looked at, line by line."""
-    whole = _parse(text)
+    whole = tree_or_none(text)
     if whole is not None:
         if any(isinstance(node, _TOP) for node in whole.body):
             yield CodeBlock(text, 0)
@@ -362,10 +359,3 @@ def _run(lines: Sequence[str], start: int) -> Iterator[CodeBlock]:
     text = dedent("\n".join(lines)).strip("\n") + "\n"
     if _BEGIN.search(text):
         yield CodeBlock(text, start)
-
-
-def _parse(text: str) -> ast.Module | None:
-    try:
-        return parsed(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None

@@ -16,7 +16,8 @@ _MARGIN = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
 _SIGN = re.compile(r"[^ \t]")
 _DEEPER = 3
 """Columns that a closing fence may stand to the right of its opening (CommonMark 0.31, 4.5)."""
-BLANKS = " \t"
+BLANKS = " \t\r"
+"""Of a line, the end of which may be that of Windows."""
 
 
 class Fence(NamedTuple):
@@ -37,6 +38,31 @@ class ReplyLine(NamedTuple):
     after: int
 
 
+class OpenFence(NamedTuple):
+    """A line that opens a block: the backticks or tildes, what stands after them, and the line."""
+
+    mark: str
+    said: str
+    line: ReplyLine
+
+    def closes(self, line: ReplyLine) -> bool:
+        """Whether a line of the block is its last one."""
+        bare = line.text.strip(BLANKS)
+        if bare == self.mark:
+            return self.reaches(line)
+        return bare.endswith(self.mark) and bare.count(self.mark[0]) == len(self.mark)
+
+    def reaches(self, line: ReplyLine) -> bool:
+        """Whether a mark in a line is no further to the right than one that closes."""
+        return _columns(line) <= _columns(self.line) + _DEEPER
+
+
+def opened_by(line: ReplyLine) -> OpenFence | None:
+    """The block that a line opens, if it stands in none."""
+    mark, said = _opening(line.text.strip(BLANKS))
+    return OpenFence(mark, said, line) if mark else None
+
+
 def lines_of(text: str) -> Iterator[ReplyLine]:
     start = 0
     while start <= len(text):
@@ -54,18 +80,16 @@ def markdown_fences(text: str) -> list[Fence]:
     further to the right, as in a docstring, closes nothing.
     """
     found: list[Fence] = []
-    opened: ReplyLine | None = None
-    mark = said = ""
+    opened: OpenFence | None = None
     for line in lines_of(text):
-        if opened is not None and _closes(line, mark, opened):
-            inside = text[opened.after : line.start] + line.text.rstrip(BLANKS)[: -len(mark)].rstrip(BLANKS)
-            found.append(_fence(said, inside, opened)._replace(after=line.after))
+        if opened is not None and opened.closes(line):
+            last = line.text.rstrip(BLANKS)[: -len(opened.mark)].rstrip(BLANKS)
+            found.append(_fence(opened, text[opened.line.after : line.start] + last)._replace(after=line.after))
             opened = None
         elif opened is None and line.after <= len(text):
-            mark, said = _opening(line.text.strip(BLANKS))
-            opened = line if mark else None
+            opened = opened_by(line)
     if opened is not None:
-        found.append(_fence(said, text[opened.after :], opened)._replace(after=len(text)))
+        found.append(_fence(opened, text[opened.line.after :])._replace(after=len(text)))
     return found
 
 
@@ -79,13 +103,6 @@ def without_fences(text: str) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _closes(line: ReplyLine, mark: str, opened: ReplyLine) -> bool:
-    bare = line.text.strip(BLANKS)
-    if bare == mark:
-        return _columns(line) <= _columns(opened) + _DEEPER
-    return bare.endswith(mark) and bare.count(mark[0]) == len(mark)
-
-
 def _columns(line: ReplyLine) -> int:
     return len(_margin(line).expandtabs(4))
 
@@ -96,13 +113,13 @@ def _margin(line: ReplyLine) -> str:
     return _SIGN.sub(" ", match[0]) if match else ""
 
 
-def _fence(said: str, inside: str, opened: ReplyLine) -> Fence:
-    indent = _margin(opened)
+def _fence(opened: OpenFence, inside: str) -> Fence:
+    indent = _margin(opened.line)
     lines = inside.split("\n")
     if indent and all(line.startswith(indent) or not line.strip(BLANKS) for line in lines):
         inside = "\n".join([line.removeprefix(indent) for line in lines])
-    match = _LANGUAGE.match(said.lstrip(BLANKS))
-    return Fence(match[0].lower() if match else "", inside, opened.after)
+    match = _LANGUAGE.match(opened.said.lstrip(BLANKS))
+    return Fence(match[0].lower() if match else "", inside, opened.line.after)
 
 
 def is_one_fence(text: str) -> bool:

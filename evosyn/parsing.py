@@ -56,6 +56,14 @@ def parsed(text: str) -> ast.Module:
     return tree
 
 
+def tree_or_none(text: str) -> ast.Module | None:
+    """The syntax tree of a text; None where `parsed` raises."""
+    try:
+        return parsed(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def _tree(text: str) -> ast.Module:
     with _ONE_AT_A_TIME:
         for _ in range(_ATTEMPTS):

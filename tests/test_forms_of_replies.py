@@ -72,6 +72,10 @@ HUNK = (
 OUTPUT = py("0.8 of 3\n", language="")
 SHELL = py("python score.py --all\n", language="bash")
 
+SETTINGS = (
+    "HALF = 1 / 2\nlow, high = 0, 1\nMOST: float = 2.0\nWEIGHTS: dict[str, float] = {}\nnumber: int | None = None\n"
+)
+
 PROGRAMS: dict[str, tuple[str, str]] = {
     # whole programs, fenced
     "a fence": (f"Because of copies.\n\n{py(NEW)}", NEW),
@@ -194,6 +198,8 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "the parent in a fence, then in the open": (f"Of\n{py(PARENT)}I make\n\n{NEW}\nwhich counts.\n", NEW),
     "moved to the right": (f"Here it is:\n\n{indented(NEW, '    ')}\nThat is all.\n", NEW),
     "moved to the right, then a command": (f"So:\n\n{indented(NEW, '    ')}\nRun it:\n{SHELL}", NEW),
+    "constants in the open": (f"So:\n\n{SETTINGS}\n{NEW}\nThat is all.\n", f"{SETTINGS}\n{NEW}"),
+    "a line of words that looks like a type": (f"{NEW}\nResult: x = 5 here.\n", NEW),
     "in the open with a fence in its docstring": (f"So:\n\n{quoting(NEW)}\nThat is all.\n", quoting(NEW)),
     "a fence in its docstring and no words": (quoting(NEW), quoting(NEW)),
     "an edit with nothing to search": (edit("", "import math"), f"import math\n{PARENT}"),
@@ -296,6 +302,18 @@ STARTED = "def top(items: list[int], k: int = 1):\n    pass\n"
 FILLED = "squares = {}\nfor n in range(9):\n    squares[n] = n * n\n"
 SQUARE = "def top(items, k=1):\n    return [squares[n] for n in items[:k]]\n"
 
+CUT = """def top(items, k=1):
+    # cut the text at <think>
+    cleaned = [one.replace("\u00a0<think>hm</think>", "") for one in items]  # up to </think>
+    return sorted(cleaned)[::-1][:k]
+"""
+
+
+def odd_blanks(program: str) -> str:
+    """A program indented by blanks that do not break."""
+    return program.replace("    ", "\u00a0 \u00a0 ")
+
+
 SOLUTIONS: dict[str, tuple[Problem, str, str]] = {
     "the last block": (TOP, py(OTHER) + "Wrong order:\n" + py(WHOLE), WHOLE),
     "thoughts with a draft": (TOP, f"{py(ORDERED)}\n</think>\n{py(WHOLE)}", WHOLE),
@@ -328,6 +346,14 @@ SOLUTIONS: dict[str, tuple[Problem, str, str]] = {
     "the answer, then its outline": (TOP, f"{py(WHOLE)}In short:\n{py(STARTED)}", WHOLE),
     "nothing but an import": (TOP, py("from heapq import nlargest as top\n"), "from heapq import nlargest as top\n"),
     "nothing but an outline": (TOP, py(STARTED), STARTED),
+    # the line ends, blanks and tags of a reply
+    "line ends of Windows": (TOP, f"So:\n\n{py(WHOLE)}\nDone.\n".replace("\n", "\r\n"), WHOLE),
+    "a script with line ends of Windows": (SUMS, f"So:\n\n{py(READS)}\nDone.\n".replace("\n", "\r\n"), READS),
+    "blanks that do not break": (TOP, f"So:\u00a0\u202f{py(WHOLE.replace(' ', chr(0xA0)))}", WHOLE),
+    "such blanks in a text of the program": (TOP, py(odd_blanks(CUT)), CUT),
+    "a remark about thoughts": (TOP, f"So:\n{py(CUT)}", CUT),
+    "a remark about thoughts, behind thoughts": (TOP, f"<think>\n{py(OTHER)}</think>\n{py(CUT)}", CUT),
+    "constants in the open": (TOP, f"So:\n\n{SETTINGS}\n{WHOLE}\nDone.\n", f"{SETTINGS}\n{WHOLE}"),
     # what is missing is at hand
     "a helper after the answer": (TOP, f"{py(LARGEST)}with the helper\n{py(ORDERED)}", f"{ORDERED}\n\n{LARGEST}"),
     "a helper after the answer, and its use": (
@@ -374,9 +400,24 @@ ASSERT = "assert top([1, 2], 1) == [2]\n"
 CHECK = "def check(candidate):\n    assert candidate([1, 2], 1) == [2]\n"
 CALLS = "def check(candidate):\n    assert candidate([1, 2], 2) == ordered([1, 2])\n"
 BUILDS = "def build_cases():\n    return [{'input': [[1, 2], 2], 'output': ordered([1, 2])}]\n"
+TAGGED = [{"input": ["a<think>b</think>c", 1], "output": "ac"}, {"input": ["<think>b</think>c", 1], "output": "c"}]
+BLANK = [{"input": ["a\u00a0b,]", 1], "output": "a\ufeffb // c"}]
+RAW = [{"input": ["x = 1 // one\ny = 2", 1], "output": []}]
+LINES = [{"input": ["a\n\u00a0b\n<think>\nc\n</think>", 1], "output": "d"}]
 TESTINGS: dict[str, tuple[Problem, str, object]] = {
     "thoughts with a draft": (TOP, f"<think>```json\n{EXAMPLE}\n```\n</think>\n```json\n[{LINE}]\n```", CASES),
     "thoughts with a draft that the template opened": (TOP, f"```json\n{EXAMPLE}\n```\n</think>\n[{LINE}]", CASES),
+    "line ends of Windows": (TOP, f"So:\r\n\r\n```json\r\n[{LINE}]\r\n```\r\n\r\nDone.\r\n", CASES),
+    "data with tags": (TOP, f"```json\n{json.dumps(TAGGED)}\n```", TAGGED),
+    "data with tags and no fence": (TOP, json.dumps(TAGGED), TAGGED),
+    "data with tags, behind thoughts": (TOP, f'<think>a"</think>\n{json.dumps(TAGGED)}', TAGGED),
+    "data with odd blanks and a comma": (TOP, f"```json\n{json.dumps(BLANK, ensure_ascii=False)[:-1]},]\n```", BLANK),
+    "a raw text with a remark and a comma": (
+        TOP,
+        "```json\n" + '[{"input": ["x = 1 // one\ny = 2", 1], "output": []},]```',
+        RAW,
+    ),
+    "raw line breaks, blanks and tags": (TOP, json.dumps(LINES, ensure_ascii=False).replace("\\n", "\n"), LINES),
     "a fence in a list": (TOP, f"- Tests:\n  ```json\n  [{LINE}]\n  ```", CASES),
     "a fence after words on its line": (TOP, f"The tests: ```json\n[{LINE}]\n```", CASES),
     "cases, then a list of something else": (TOP, f"```json\n[{LINE}]\n```\n```json\n{WHY}\n```", CASES),

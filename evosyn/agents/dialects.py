@@ -12,7 +12,7 @@ from typing import Literal
 from evosyn.chat import Message
 from evosyn.fences import markdown_fences
 from evosyn.records import Json
-from evosyn.thinking import without_thinking
+from evosyn.thinking import answer_in
 from evosyn.toolcalls import ToolCall, heard, spoken, storable
 from evosyn.trajectories import ANSWER, BASH, FINISH
 
@@ -46,7 +46,7 @@ _ARGUMENTS = {BASH: "script", ANSWER: "answer", FINISH: "thought"}
 
 def read_action(text: str) -> ToolCall | None:
     """What a reply does, whichever dialect it speaks; None where it does nothing. Arbitrary text never raises."""
-    text = storable(without_thinking(text).answer)
+    text = storable(answer_in(text))
     call = heard(text)
     if call is not None:
         told = call.arguments.get(_ARGUMENTS.get(call.name, ""), "")

@@ -112,8 +112,8 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
     from evosyn.domains import load_pools
-    from evosyn.domains.replies import tree_of
     from evosyn.names import bound_names
+    from evosyn.parsing import tree_or_none
     from evosyn.strategies import load_strategy
     from evosyn.strategies.genome import ENTRY_POINTS
     from evosyn.synthesis.inputs import Inputs, standing_of
@@ -129,7 +129,7 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
     run, report = _made_by(run, file, text)
     source = seeds or _seeds_of(run)
     problems = tuple(pool.problem for pool in load_pools(source))
-    tree = tree_of(text)
+    tree = tree_or_none(text)
     nodes = [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     if not any(bound_names(node) & {*ENTRY_POINTS} for node in nodes):
         lacks = "does not parse" if tree is None else f"defines none of {', '.join(ENTRY_POINTS)}"

@@ -24,7 +24,7 @@ from evosyn.ports import Expansion, Plan
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing, Verdict
 from evosyn.templates import render
 from evosyn.testings import testing_from_json
-from evosyn.thinking import without_thinking
+from evosyn.thinking import answer_in, without_first_thought
 
 MAX_META, MAX_ANSWER = 20_000, 20_000
 """Characters of a new problem's `meta`, and of an answer, that are taken."""
@@ -178,7 +178,7 @@ class BaseDomain:
         return ""
 
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed:  # type: ignore[type-arg]
-        answer = without_thinking(text).answer
+        answer = answer_in(text)
         if text.strip() and not answer.strip():
             return Parsed(None, "only-thinking: the reply ends before its answer")
         text = answer
@@ -193,7 +193,10 @@ class BaseDomain:
         objects = [value for value in json_values(text) if isinstance(value, dict) and "statement" in value]
         if not objects:
             return Parsed(None, "no-json: no JSON object with a statement")
-        found = objects[0]
+        found = {
+            name: without_first_thought(value) if isinstance(value, str) else value
+            for name, value in objects[0].items()
+        }
         statement, title = found["statement"], found.get("title", "")
         if not isinstance(statement, str) or len(statement.strip()) < SHORTEST_STATEMENT:
             return Parsed(None, "no-statement: the statement is missing or too short")

@@ -6,23 +6,21 @@ bounded, nothing is evaluated.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Sequence
 
 from evosyn.codeblocks import CodeBlock, binding, is_defining, may_bind, open_blocks
 from evosyn.fences import Fence, markdown_fences, without_fences
-from evosyn.parsing import literal, parsed
+from evosyn.parsing import literal, tree_or_none
 from evosyn.records import Json, json_text
 
 MAX_REPLY = 1_000_000
 """Characters of a reply that are read."""
-_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 PYTHON = ("python", "py", "python3")
-BOM = "\ufeff"
-_REMARK = re.compile(r"^[ \t]*//[^\n]*$|(?<=[,\[{ \t])//[^\n\"]*$", re.M)
-_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
+_BLEMISH = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|//[^\n]*+|,(?=(?:\s|//[^\n]*+)*+[\]}])', re.DOTALL)
+"""One match for each quoted text and each remark, so that a quote or a comma in them is none; a quote that is never
+closed quotes the rest, so that none is looked at twice."""
 
 
 def fences(text: str) -> list[Fence]:
@@ -64,10 +62,10 @@ def json_values(text: str) -> list[Json]:
 
 
 def read_json(text: str) -> Json | None:
-    """A JSON value; forgives trailing commas, raw line breaks in texts, remarks behind `//`, Python literals, blanks
-    that are none, and objects line by line, which are a list. None if it is none."""
-    text = text.strip().removeprefix(BOM).strip()
-    bare = _without_trailing_commas(_REMARK.sub("", text.replace("\u00a0", " "))).strip()
+    """A JSON value; forgives trailing commas, raw line breaks in texts, remarks behind `//`, Python literals, and
+    objects line by line, which are a list. None if it is none."""
+    text = text.strip()
+    bare = _bare(text).strip()
     attempts = [text, bare]
     if bare[:1] == "{":
         lines = [line.strip().rstrip(",") for line in bare.split("\n") if line.strip()]
@@ -86,17 +84,9 @@ def read_json(text: str) -> Json | None:
     return None if kept is None else json.loads(kept)
 
 
-def tree_of(source: str) -> ast.Module | None:
-    """The syntax tree of a text; None if it is no Python module."""
-    try:
-        return parsed(source)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-
-
 def defines(source: str, name: str) -> bool:
     """Whether a text is a module that says at its top what `name` stands for; see `codeblocks.is_defining`."""
-    tree = tree_of(source) if may_bind(source, {name}) else None
+    tree = tree_or_none(source) if may_bind(source, {name}) else None
     node = None if tree is None else binding(tree, {name})
     return node is not None and is_defining(node)
 
@@ -106,14 +96,9 @@ def _is_object(line: str) -> bool:
     return line[:1] == "{" and line[-1:] == "}"
 
 
-def _without_trailing_commas(text: str) -> str:
-    """The text without commas before a closing bracket, but for those in quoted texts. After a quote that is never
-    closed nothing is quoted."""
-    parts, done = [], 0
-    while (quote := text.find('"', done)) >= 0 and (quoted := _TEXT.match(text, quote)) is not None:
-        parts += [_TRAILING_COMMA.sub("", text[done:quote]), quoted[0]]
-        done = quoted.end()
-    return "".join([*parts, _TRAILING_COMMA.sub("", text[done:])])
+def _bare(text: str) -> str:
+    """JSON without remarks behind `//` and without commas before a closing bracket, but for those in quoted texts."""
+    return _BLEMISH.sub(lambda found: found[1] or "", text)
 
 
 def _bracketed(text: str) -> list[str]:

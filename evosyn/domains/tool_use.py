@@ -20,7 +20,6 @@ from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, Problem, Solution, Testing, Verdict, canonical_json
-from evosyn.thinking import without_thinking
 from evosyn.toolcalls import CLOSE, ToolCall, heard, spoken
 from evosyn.trajectories import FINISH, ToolUse, Trajectory, trajectory_of
 from evosyn.worlds.tools.diff import differences
@@ -167,7 +166,7 @@ class ToolUseDomain(BaseDomain):
 
     def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:  # noqa: ARG002
         """A plan: all calls of a reply."""
-        rest, calls = without_thinking(text).answer, list[ToolUse]()
+        rest, calls = text, list[ToolUse]()
         while (call := heard(rest)) is not None and len(calls) <= MOST_CALLS:
             if call.name != FINISH:
                 calls.append(ToolUse(call.name, call.arguments, say=call.say if not calls else ""))

@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evosyn.chat import Parsed
-from evosyn.codeblocks import code_blocks, plain_text, read_program
-from evosyn.domains.replies import json_values, tree_of
+from evosyn.codeblocks import code_blocks, read_program
+from evosyn.domains.replies import json_values
 from evosyn.environments.contract import LEVELS, read_environment
 from evosyn.environments.forms import Renaming, to_contract
 from evosyn.environments.novelty import SETTINGS
 from evosyn.names import bound_names
+from evosyn.parsing import tree_or_none
 from evosyn.records import Json
-from evosyn.thinking import without_thinking
+from evosyn.thinking import answer_in
 
 CRITERIA = ("reference_free", "computational_advantage", "complete", "difficulty_scales")
 LONGEST = 400
@@ -51,7 +52,7 @@ def read_draft(text: str, shown: Sequence[str] = ()) -> Parsed[str]:
     found = read_program(text, shown, ("generate",))
     if found.value is not None and read_environment(found.value).value is not None:
         return found
-    said = without_thinking(plain_text(text)).answer
+    said = answer_in(text)
     blocks = [block.text for block in code_blocks(said)]
     for other in (*blocks[::-1], "\n\n".join(blocks)):
         wrapped = to_contract(other)
@@ -70,7 +71,7 @@ def read_verifier(text: str, source: str) -> Parsed[str]:
     found = read_program(text, (), ("verify",))
     if found.value is None:
         return found
-    mine, theirs = tree_of(source), tree_of(found.value)
+    mine, theirs = tree_or_none(source), tree_or_none(found.value)
     if mine is None or theirs is None:
         return Parsed(None, "does-not-parse")
     checks = {"verify", "solve"} & set(_bound(theirs))
@@ -91,7 +92,7 @@ def read_verifier(text: str, source: str) -> Parsed[str]:
 def read_judgement(of: str, text: str) -> Parsed[Judgement]:
     """The last object of the reply that is of the form asked for."""
     read = {"judge-code": _of_code, "judge-questions": _of_questions, "review": _of_review}[of]
-    said = without_thinking(plain_text(text)).answer
+    said = answer_in(text)
     for value in json_values(said):
         judged = read(value) if isinstance(value, Mapping) else None
         if judged is not None:

@@ -17,7 +17,7 @@ from evosyn.evaluators.intervals import between, bootstrap, difference
 from evosyn.evaluators.pruning import PrunedProgram, prune_terms
 from evosyn.evaluators.terms import Variant, variants
 from evosyn.evolve.selection import WON
-from evosyn.parsing import parsed
+from evosyn.parsing import tree_or_none
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
 from evosyn.strategies.evidence import reads
@@ -362,7 +362,5 @@ def _texts(found: Sequence[Variant]) -> list[str]:
 
 
 def _docstring(text: str) -> str:
-    try:
-        return " ".join((ast.get_docstring(parsed(text)) or "").split())
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
+    tree = tree_or_none(text)
+    return " ".join((ast.get_docstring(tree) or "").split()) if tree else ""

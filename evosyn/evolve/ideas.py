@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from evosyn.thinking import without_thinking
+from evosyn.thinking import answer_in, without_first_thought
 
 LONGEST = 240
 _READ = 20_000
@@ -21,7 +21,7 @@ _POLITE = re.compile(r"(?:sure|certainly|of course|okay|ok|great|absolutely|here
 def idea_of(reply: str) -> str:
     """The prose before the first program or change in a reply (or after the last block, where none stands before), in
     one line of at most `LONGEST` characters; "" where there is none."""
-    said = without_thinking(reply).answer.strip()[:_READ]
+    said = answer_in(reply).strip()[:_READ]
     if said.startswith("{"):
         return _shortened(_of_json(said))
     lines = said.splitlines()
@@ -36,7 +36,8 @@ def _of_json(text: str) -> str:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return ""
-    texts = [one for one in value.values() if isinstance(one, str) and "\n" not in one and " " in one]
+    said = [without_first_thought(one) for one in value.values() if isinstance(one, str)]
+    texts = [one for one in said if "\n" not in one and " " in one]
     return next(iter(texts), "")
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from evosyn.jobs import CallsJob, CompanyJob, ItemOutcome, Job, Limits, Status
-from evosyn.parsing import parsed
+from evosyn.parsing import parsed, tree_or_none
 from evosyn.ports import Sandbox
 from evosyn.sandbox._inside.wire import NotPlain, encode
 from evosyn.sandbox.company import CHECKS, PLAIN, admits
@@ -99,12 +99,9 @@ def keeps_company(job: Job) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _is_plain(program: str, entry_point: str) -> bool:
-    try:
-        tree = parsed(program)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    top = any(isinstance(node, ast.FunctionDef) and node.name == entry_point for node in tree.body)
-    return top and PLAIN.admits(tree)
+    tree = tree_or_none(program)
+    top = tree and any(isinstance(node, ast.FunctionDef) and node.name == entry_point for node in tree.body)
+    return bool(tree and top and PLAIN.admits(tree))
 
 
 @functools.lru_cache(maxsize=2048)

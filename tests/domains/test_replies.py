@@ -254,6 +254,21 @@ def test_objects_line_by_line_are_a_list() -> None:
     assert read_json('{"a": 1}\n{"a": 2},\n{"a": "}\\n{"}') == [{"a": 1}, {"a": 2}, {"a": "}\n{"}]
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('[1, // one, "two]\n2, // three\n]', [1, 2]),
+        ('[\n// don\'t ]\n{"a": 1},\n// the last\n]', [{"a": 1}]),
+        ('["http://a, ]",]', ["http://a, ]"]),
+        ('["a\u00a0// b\n// c",]', ["a\u00a0// b\n// c"]),
+        ('["\\"// a,]", "b"//c\n,]', ['"// a,]', "b"]),
+        ('["a, // b', None),
+    ],
+)
+def test_remarks_go_and_texts_stay_as_written(text: str, value: object) -> None:
+    assert read_json(text) == value
+
+
 def test_code_after_a_draft_in_json_is_the_answer() -> None:
     code = "def build_cases():\n    return [{'input': [[1], 1], 'output': [1]}]\n"
     assert cases_of(FUNCTION, f"{EXAMPLE}Computed:\n```python\n{code}```") == {"python": code}

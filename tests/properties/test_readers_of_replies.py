@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import random
 import re
 import time
@@ -24,11 +25,13 @@ from evosyn.edits import apply_edits, extract_edits
 from evosyn.evaluators.axes import program_size
 from evosyn.fences import is_one_fence, markdown_fences
 from evosyn.jobs import Call, CallsJob
+from evosyn.quoting import plain_text
 from evosyn.records import Problem
 from evosyn.sandbox.bundling import harmless, keeps_company
 from evosyn.strategies.grammar.source import read as read_genome
 from evosyn.synthesis.dedup import MinHash
 from evosyn.textual import shingle_hashes, words
+from evosyn.thinking import without_thinking
 from evosyn.train.reward_function import without_marks
 from evosyn.train.shaping import format_score
 
@@ -36,15 +39,15 @@ pytestmark = pytest.mark.slow
 
 # ------------------------------------------------------------------------------------- the same as regular expressions
 MARKDOWN = re.compile(
-    r"^[ \t]*(`{3,}(?=[^`\n]*\n)|~{3,})[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S
+    r"^[ \t\r]*(`{3,}(?=[^`\n]*\n)|~{3,})[ \t\r]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t\r]*\1[ \t\r]*$|\Z)", re.M | re.S
 )
-ONE = re.compile(r"^```[ \t]*[\w+.-]*[ \t]*\n.+?^```[ \t]*$", re.DOTALL | re.MULTILINE)
+ONE = re.compile(r"^```[ \t\r]*[\w+.-]*[ \t\r]*\n.+?^```[ \t\r]*$", re.DOTALL | re.MULTILINE)
 EDIT = re.compile(
-    r"^[ \t]*<{5,}[ \t]*(?:SEARCH|ORIGINAL|HEAD)[ \t]*\n(.*?)^[ \t]*={5,}[ \t]*\n(.*?)"
-    r"^[ \t]*>{5,}[ \t]*(?:REPLACE|UPDATED|NEW)[ \t]*$",
+    r"^[ \t\r]*<{5,}[ \t\r]*(?:SEARCH|ORIGINAL|HEAD)[ \t\r]*\n(.*?)^[ \t\r]*={5,}[ \t\r]*\n(.*?)"
+    r"^[ \t\r]*>{5,}[ \t\r]*(?:REPLACE|UPDATED|NEW)[ \t\r]*$",
     re.DOTALL | re.MULTILINE,
 )
-COMMAS = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.S)
+BLEMISHES = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|//[^\n]*|,(?=(?:\s|//[^\n]*(?:\n|\Z))*[\]}])', re.S)
 
 PIECES = [
     "```",
@@ -86,7 +89,8 @@ EDITS = [
     "\n",
     "x",
 ]
-JSONS = ['"', "\\", ",", "]", "}", "[", "{", " ", "\n", "a", ":", '\\"']
+QUOTES = ['"', "'", "\u00a0", "\u00a0", "# ", "\\", "\n", "\r\n", "a", ",", "[", "]"]
+JSONS = ['"', "\\", "//", ",", "]", "}", "[", "{", " ", "\n", "a", ":", '\\"']
 
 
 def texts(pieces: list[str]) -> st.SearchStrategy[str]:
@@ -110,8 +114,33 @@ def test_edits_are_those_of_the_regular_expression(text: str) -> None:
 
 
 @given(texts(JSONS))
-def test_commas_go_where_the_regular_expression_took_them(text: str) -> None:
-    assert replies._without_trailing_commas(text) == COMMAS.sub(lambda match: match[1] or "", text)
+def test_commas_and_remarks_go_where_the_regular_expression_takes_them(text: str) -> None:
+    assert replies._bare(text) == BLEMISHES.sub(lambda match: match[1] or "", text)
+
+
+@given(texts(QUOTES))
+def test_blanks_are_plain_where_nothing_is_quoted(text: str) -> None:
+    plain = plain_text(text)
+    assert plain_text(plain) == plain
+    assert plain.replace("\u00a0", " ") == text.replace("\r\n", "\n").replace("\u00a0", " ")
+    if "'" not in text and '"' not in text and "#" not in text:
+        assert "\u00a0" not in plain
+
+
+@given(st.text(st.sampled_from(" \u00a0a,]}\\'\"/\n<>#`")), st.sampled_from(["", "<think>b</think>", "// c", "\n"]))
+def test_a_text_of_a_testing_comes_through_as_written(text: str, more: str) -> None:
+    case = {"input": text + more + text, "output": "1"}
+    said = json.dumps(case, ensure_ascii=False)
+    for form in (
+        "[{}]",
+        "[{},]",
+        "```json\n[{}]\n```",
+        '<think>"a</think>[{}]',
+        "Here:\u00a0\n```json\r\n[{}]\r\n```\r\n",
+    ):
+        found = domain_named("python-stdin").read("testing", form.format(said), STDIN)
+        assert found.value is not None, form
+        assert found.value.body["cases"] == [case]
 
 
 # --------------------------------------------------------------------------------------------------------- any text
@@ -129,6 +158,19 @@ SHAPES: dict[str, str] = {
     "thoughts in fields": '"<think></think>' * (N // 16),
     "objects line by line": '{"input": [1], "output": 2},\n' * (N // 29),
     "comments": "// a\n" * (N // 5),
+    "comments in a line": '[{"input": [1], ' + "// " * (N // 3) + '"',
+    "commas and comments": "[1, " + ", // ,\n" * (N // 7) + "x]",
+    "thoughts in lines": "```py\n" + "x = 1  # </think>\n```py\n" * (N // 24),
+    "thoughts between words": "a <think> b" * (N // 22) + "a </think> b" * (N // 24),
+    "thoughts behind a long line": "x" * (N // 2) + "<think></think>" * (N // 30),
+    "thoughts behind blank lines": "```\n" + "\n" * (N // 2) + "<think>\n" * (N // 16),
+    "thoughts in quotes": '<think>"</think>' * (N // 16),
+    "apostrophes": " 'a" * (N // 3),
+    "quotes in lines": '\u00a0"a\n' * (N // 4),
+    "escaped quotes in a line": '\u00a0"' + '\\"' * (N // 2),
+    "odd blanks": "\u00a0" * N,
+    "names and blanks": "def f(x)\nx" + " " * N,
+    "types": "def f(x)\nx: A[" + "]|" * (N // 2),
     "dots": "[" + "..., " * (N // 5),
     "tags": "<code>" * (N // 6),
     "openings": "```py\n" * (N // 6),
@@ -201,6 +243,8 @@ def _parsed(text: str) -> object:
 READERS: dict[str, Callable[[str], object]] = {
     **{f"function {what}": _domain("python-function", what, FUNCTION) for what in ("problem", "solution", "testing")},
     **{f"stdin {what}": _domain("python-stdin", what, STDIN) for what in ("problem", "solution", "testing")},
+    "thoughts": without_thinking,
+    "plain": lambda text: plain_text(text + "\u00a0"),
     "fences": replies.fences,
     "json": replies.json_values,
     "one json": replies.read_json,
@@ -285,7 +329,7 @@ def test_four_times_the_text_takes_about_four_times_the_time(shape: str) -> None
 )
 def test_an_honest_program_is_parsed_whatever_its_script(source: str) -> None:
     assert parsing.parsed(source).body
-    assert replies.tree_of(source) is not None
+    assert parsing.tree_or_none(source) is not None
 
 
 def test_a_literal_may_have_many_keys_that_do_not_collide() -> None:

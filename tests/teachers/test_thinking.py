@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer
-from evosyn.thinking import without_thinking
+from evosyn.thinking import without_first_thought, without_thinking
 from tests.teachers.asking import ask, made, many
 
 FORMS = {
@@ -15,10 +15,32 @@ FORMS = {
     "unclosed": ("<think>hmm ```json\n[1]\n```", "", "hmm ```json\n[1]\n```"),
     "two blocks": ("<think>a</think>one <think>b</think>two", "one two", "a\nb"),
     "closed twice": ("a</think>b</think>yes", "yes", "a\nb"),
-    "in a field": ('{"title": "<think>a\\nb</think>Sums"}', '{"title": "Sums"}', "a\\nb"),
     "other letters": ("<Thinking>a</THINKING>yes", "yes", "a"),
     "brackets": ("[THINK]a[/THINK]yes", "yes", "a"),
     "an empty block": ("<think>\n\n</think>\n\nyes", "yes", ""),
+    "between words": ("Sure. <think>hmm,\nyes</think>\nyes", "Sure. \nyes", "hmm,\nyes"),
+    "behind an answer": ("```\nyes\n```\n<think>\nor ```\nno", "```\nyes\n```\n", "or ```\nno"),
+    "a block before a fence on its line": ("<think>a</think>```\nb\n```", "```\nb\n```", "a"),
+    "a draft that is not closed": ("<think>```py\nx = '\n</think>\n```py\ny\n```", "```py\ny\n```", "```py\nx = '"),
+    "opened by the template, a draft that is not closed": (
+        "So ```py\nx = '\n</think>\n```py\ny\n```",
+        "```py\ny\n```",
+        "So ```py\nx = '",
+    ),
+    "opened by the template, a draft that ends in words": (
+        "So\n```py\nx = 1\nno, better so.</think>\n```py\ny\n```",
+        "```py\ny\n```",
+        "So\n```py\nx = 1\nno, better so.",
+    ),
+    "opened by the template, with a draft": ("```py\nx\n```\nso y.</think>\n\ny", "y", "```py\nx\n```\nso y."),
+    "about the tags": (
+        "<think>\n```py\n# keep what follows </think>\n```\nyes\n</think>\nyes",
+        "yes",
+        "```py\n# keep what follows\n```\nyes",
+    ),
+    "quotes that are not closed": ('<think>say "a</think>"b</think>c"', '"b</think>c"', 'say "a'),
+    "first in a fence": ("```py\n<think>a\n</think>x = 1\n```", "```py\nx = 1\n```", "a"),
+    "line ends of Windows": ("<think>\r\na\r\n</think>\r\nyes\r\n", "yes\r\n", "a"),
     "mentioned in a program": (
         "text.replace('<think>', '').split(\"</think>\")[0]",
         "text.replace('<think>', '').split(\"</think>\")[0]",
@@ -26,6 +48,35 @@ FORMS = {
     ),
     "mentioned in a pattern": ('re.sub(r"<think>.*?</think>", "")', 're.sub(r"<think>.*?</think>", "")', None),
 }
+
+
+AS_THEY_ARE = {
+    "a remark in a fence": "```py\n# cut the text at <think>\nx\n```\n",
+    "remarks in a fence": "```py\n# from <think>\nx  # to </think>\ny  # not </think>\n```\nDone.\n",
+    "a template in a fence": '```py\nT = """\n<think>\n{}\n</think>\n{}"""\n```\n',
+    "a fence of Windows": "```py\r\nx = 1  # until </think>\r\n```\r\n",
+    "an indented fence": "1. So:\n   ```py\n   x = 1  # until </think>\n   ```\n",
+    "texts in JSON": '[{"input": ["a<think>b</think>c", "<think>b</think>c"], "output": "c</think>"}]',
+    "a text of several lines in JSON": '[{"input": ["a\n<think>\nb\n</think>\nc"], "output": ""}]',
+    "a text of a program in the open": 'def f(s):\n    """Removes <think>...</think>."""\n    return s\n',
+    "a remark of a program in the open": "def f(s):\n    # keep what follows </think>\n    return s\n",
+    "words before a fence": "I cut the text at <think> here:\n```py\nx\n```\n",
+    "words behind a fence": "```py\nx\n```\nIt keeps what follows </think>, as asked.\n",
+    "a sample that is not closed": "```py\nx\n```\nIt prints\n```\n<think>a\n```\n",
+}
+"""Answers in which a tag is data."""
+
+
+@pytest.mark.parametrize("name", AS_THEY_ARE)
+def test_a_tag_that_is_data_stays(name: str) -> None:
+    assert without_thinking(AS_THEY_ARE[name]) == (AS_THEY_ARE[name], None)
+    thought = without_thinking(f"<think>\nsome\n</think>\n{AS_THEY_ARE[name]}")
+    assert thought == (AS_THEY_ARE[name], "some")
+
+
+def test_reasoning_is_taken_out_of_a_field_that_begins_with_it() -> None:
+    assert without_first_thought(" <think>a\nb</think>\nSums") == "Sums"
+    assert without_first_thought("Remove <think>a</think> from it") == "Remove <think>a</think> from it"
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from evosyn.domains.math_answer import KIND, NAME, boxed, last_answer
 from evosyn.domains.python.reading import completions
-from evosyn.parsing import parsed
+from evosyn.parsing import tree_or_none
 from evosyn.records import Json
 
 OWNER = "Solution"
@@ -120,10 +120,8 @@ def whole_starter(starter: str, domain_entry: str) -> str | None:
 
 def body_of(source: str) -> list[ast.stmt]:
     """The statements of a module; none where it does not parse."""
-    try:
-        return parsed(source).body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return []
+    tree = tree_or_none(source)
+    return tree.body if tree else []
 
 
 def first_that_defines(programs: Sequence[Json], entry: str) -> str | None:

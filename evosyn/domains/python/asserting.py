@@ -8,7 +8,7 @@ from evosyn.domains.python.context import source_of
 from evosyn.domains.python.payload import entry_point
 from evosyn.domains.python.reading import with_helpers
 from evosyn.domains.replies import defines, sets_of_blocks
-from evosyn.parsing import parsed
+from evosyn.parsing import tree_or_none
 from evosyn.records import Problem, Testing
 
 MAX_ASSERTS = 1000
@@ -29,10 +29,8 @@ def read_asserts(text: str, problem: Problem) -> Testing | None:
 
 def _asserts(block: str, function: str) -> list[str]:
     """The asserts that stand alone: at the top, or in test functions that hold nothing else."""
-    try:
-        body = parsed(block).body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        body = _line_by_line(block)
+    tree = tree_or_none(block)
+    body = tree.body if tree else _line_by_line(block)
     found: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and not node.args.args:
@@ -54,11 +52,8 @@ def _line_by_line(block: str) -> list[ast.stmt]:
     """The asserts of a block that is not Python as a whole (a reply that was cut, prose between lines)."""
     found: list[ast.stmt] = []
     for line in block.splitlines()[:MAX_ASSERTS]:
-        if line.startswith("assert "):
-            try:
-                found += parsed(line).body
-            except (SyntaxError, ValueError, MemoryError, RecursionError):
-                continue
+        tree = tree_or_none(line) if line.startswith("assert ") else None
+        found += tree.body if tree else []
     return found
 
 

@@ -13,10 +13,10 @@ from evosyn.chat import Parsed
 from evosyn.codeblocks import MAX_BLOCKS, CodeBlock, binding, completed, last_answer, without_uses
 from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.domains.python.shapes import checked
-from evosyn.domains.replies import PYTHON, answers, defines, python_blocks, read_json, sets_of_blocks, tree_of
+from evosyn.domains.replies import PYTHON, answers, defines, python_blocks, read_json, sets_of_blocks
 from evosyn.errors import FormatError
 from evosyn.names import BUILTINS, bound_names, free_names
-from evosyn.parsing import parsed
+from evosyn.parsing import tree_or_none
 from evosyn.records import Json, Problem, Solution, Testing
 
 _INPUT_NAMES = ("input", "inputs", "args", "arguments")
@@ -49,12 +49,9 @@ class Signature(NamedTuple):
 def signature_of(problem: Problem) -> Signature | None:
     """The signature that the starter code (or else the reference) gives the entry point; None where neither says."""
     for source in (*completions(starter_code(problem)), problem.reference_solution):
-        try:
-            tree = parsed(source or "")
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            continue
+        tree = tree_or_none(source or "")
         name = entry_point(problem).rpartition(".")[2]
-        for node in ast.walk(tree):
+        for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 given = node.args
                 names = [argument.arg for argument in (*given.posonlyargs, *given.args)]
@@ -79,10 +76,8 @@ def owner_of(problem: Problem) -> str | None:
     classes; None where it does, or does not say."""
     name = entry_point(problem)
     for source in completions(starter_code(problem)):
-        try:
-            body = parsed(source).body
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            continue
+        tree = tree_or_none(source)
+        body = tree.body if tree else []
         if name in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
             return None
         for node in body:
@@ -107,7 +102,7 @@ def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> P
     blocks = _last_blocks(python_blocks(text))
     if not blocks:
         return Parsed(None, "no-code: no fenced block")
-    trees = [tree_of(block.text) for block in blocks]
+    trees = [tree_or_none(block.text) for block in blocks]
     naming = [block for block, tree in zip(blocks, trees, strict=True) if tree and binding(tree, names)]
     if naming:
         return Parsed(Solution(with_helpers(naming[-1], blocks) + "\n"))
@@ -139,7 +134,7 @@ def _last_acting(blocks: Sequence[CodeBlock]) -> CodeBlock | None:
     Python too, and a sample of output may be (`x = 5`)."""
     acting: CodeBlock | None = None
     for block in reversed(blocks):
-        tree = tree_of(block.text)
+        tree = tree_or_none(block.text)
         if tree is not None and any(map(_calls, tree.body)):
             return block
         if tree is not None and not all(isinstance(node, ast.Expr) for node in tree.body):
@@ -156,11 +151,11 @@ def with_helpers(answer: CodeBlock, blocks: Sequence[CodeBlock]) -> str:
     """A program behind what it reads and does not define: definitions of later blocks, and whole earlier blocks, which
     may fill a table or set a limit besides."""
     program = completed(answer.text, [block.text for block in reversed(blocks) if block.start > answer.start])
-    whole = tree_of(program)
+    whole = tree_or_none(program)
     wanted = free_names(whole) - BUILTINS if whole is not None else set()
     kept = [program]
     for earlier in reversed([block.text for block in blocks if block.start < answer.start]):
-        tree = tree_of(earlier) if wanted else None
+        tree = tree_or_none(earlier) if wanted else None
         if tree is None:
             continue
         given = set().union(*(bound_names(node) for node in tree.body)) & wanted

@@ -18,7 +18,7 @@ from evosyn.records import Json
 from evosyn.synthesis.mutations.asking import DISTRACTOR, SETTING, SYMBOLIC, StatedProblem
 from evosyn.synthesis.mutations.bleu import bleu
 from evosyn.synthesis.mutations.wording import is_english, numbers_in, question_of, sentences_of, written_numbers
-from evosyn.thinking import without_thinking
+from evosyn.thinking import answer_in, without_first_thought
 
 LONGER, SHORT = 3, 600
 """Times the length of what a link was given that a mutant may have, and characters that any may."""
@@ -49,7 +49,7 @@ def read_link(link: str, reply: str, before: StatedProblem, parent: str, most_al
 
 def _values(link: str, reply: str) -> Mapping[str, str] | str:
     """The texts of the last object of the form asked for; else the reason."""
-    objects = [one for one in json_values(without_thinking(reply).answer) if isinstance(one, Mapping)]
+    objects = [one for one in json_values(answer_in(reply)) if isinstance(one, Mapping)]
     if not objects:
         return "no-json"
     held = next((one for one in objects if all(key in one for key in KEYS[link])), None)
@@ -61,7 +61,7 @@ def _values(link: str, reply: str) -> Mapping[str, str] | str:
 
 def _text(value: Json) -> str:
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+        return without_first_thought(value).encode("utf-8", "replace").decode()
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 

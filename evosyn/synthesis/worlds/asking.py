@@ -20,7 +20,7 @@ from evosyn.records import Json, Problem, canonical_json
 from evosyn.synthesis.worlds.config import SizesConfig
 from evosyn.synthesis.worlds.draft import world_of_parts
 from evosyn.templates import render
-from evosyn.thinking import without_thinking
+from evosyn.thinking import answer_in
 from evosyn.worlds.tools.loose_ends import TAKES, tool_faults
 from evosyn.worlds.tools.records import ToolSpec, ToolWorld
 from evosyn.worlds.tools.words import WORDS
@@ -177,7 +177,7 @@ def _objects(value: Json) -> list[dict[str, Json]]:
 
 def _object(text: str, field: str) -> dict[str, Json] | str:
     """The last JSON object with a field, or why there is none."""
-    found = [one for one in json_values(without_thinking(text).answer) if isinstance(one, dict) and field in one]
+    found = [one for one in json_values(answer_in(text)) if isinstance(one, dict) and field in one]
     if not found:
         return f"no-json: no JSON object with `{field}`"
     try:
