@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from _fingerprint import fingerprint
 
 from evosyn.domains import load_pools
 from evosyn.errors import OtherSettings, UsageError
@@ -271,7 +272,7 @@ def old(tmp_path: Path) -> Path:
 
 def test_the_state_of_an_old_run_is_what_it_was(old):
     state = SearchReading(old, "evolve").state
-    assert state.fingerprint() == "3fc15b9e2c31d4cfe784f0a0c7cba6084e4c75e389a1fae057b371cc0826b77e"
+    assert fingerprint(state) == "3fc15b9e2c31d4cfe784f0a0c7cba6084e4c75e389a1fae057b371cc0826b77e"
     assert state.best is not None and state.best.candidate.id == "c_50917d732e2280e3"
     assert (state.evaluations, len(state.record), state.migrations) == (31, 20, 2)
 
