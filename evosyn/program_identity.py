@@ -11,7 +11,7 @@ import ast
 import hashlib
 from functools import lru_cache
 
-from evosyn.parsing import parsed
+from evosyn.parsing import BOM, parsed
 
 MAX_CHARACTERS = 100_000
 
@@ -31,21 +31,24 @@ def program_key(text: str) -> str | None:
 def _chunks(text: str) -> list[str]:
     """The text cut before each line of code that starts at the margin.
 
-    Blank lines and comments stay with the code above, which may be a string that they stand in; above all code they are
-    dropped.
+    Blank lines and comments stay with the code above, which may be a string that they stand in; above all code they
+    stay with the first of it. So all of the text is parsed: what looks like a comment here may be no text of a program.
     """
     chunks: list[list[str]] = [[]]
-    for line in text.split("\n"):
-        is_code = line.strip()[:1] not in ("", "#")
-        if is_code and line[0] not in " \t)]}":
-            chunks.append([])
-        if is_code or len(chunks) > 1:
-            chunks[-1].append(line)
-    return ["\n".join(lines) for lines in chunks if lines]
+    begun = False
+    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        if line.strip()[:1] not in ("", "#") and line[0] not in " \t)]}":
+            if begun:
+                chunks.append([])
+            begun = True
+        chunks[-1].append(line)
+    return ["\n".join(lines) for lines in chunks]
 
 
 @lru_cache(maxsize=20_000)
 def _chunk_key(text: str) -> str | None:
+    if text.startswith(BOM):  # `parsed` skips it as Python does in a file; where a program runs it is an error
+        return None
     try:
         said = ast.dump(_without_words(parsed(text)), annotate_fields=False)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -22,6 +22,7 @@ from evosyn.deferred import Lines
 from evosyn.errors import FormatError
 from evosyn.nesting import DEEPEST, is_deep
 from evosyn.origins import NOWHERE, Origin
+from evosyn.parsing import BOM
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -302,10 +303,8 @@ class Evidence:
         durations_MN: seconds; zeros where not recorded, and none is known where all are zero.
         copies_M: how many draws gave this very solution; ones where not recorded.
         solution_group_M, testing_group_N: equal numbers mark texts that are the same program (normalised).
-        solution_texts, testing_texts: empty for recorded matrices.
-        verdicts_MN: letters, shape (M, N).
-        statement, payload: of the problem.
-        calls_N, values_NMC, solution_similarity_MM, testing_similarity_NN: as in `PassMatrix`; None where unknown.
+        solution_texts, testing_texts: empty for recorded matrices; verdicts_MN: letters, shape (M, N).
+        statement, payload, calls_N, values_NMC, solution_similarity_MM, testing_similarity_NN: as in `PassMatrix`.
     """
 
     passed_MN: NDArray[np.bool_]
@@ -342,16 +341,18 @@ class Candidate:
     """A genome: the text of a strategy program (or of whatever is evolved), and how it came to be.
 
     Attributes:
-        text: the program.
+        text: the program; a byte-order mark before it, which Python skips in a file alone, is no part of it.
         parents: ids of the candidates it was made from.
-        proposer: name of the proposer.
-        detail: the proposer's own record (model, operator, prompt id, reply id), JSON.
+        proposer: its name; detail: its own record (model, operator, prompt id, reply id), JSON.
     """
 
     text: str
     parents: tuple[str, ...] = ()
     proposer: str = "initial"
     detail: Mapping[str, Json] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.text.lstrip(BOM))
 
     @cached_property
     def id(self) -> str:
@@ -363,8 +364,7 @@ class Evaluation:
     """What an evaluator found out about one candidate.
 
     Attributes:
-        score: in [0, 1], or None where the candidate is invalid.
-        invalid: the reason, or None. Invalid is not zero.
+        score: in [0, 1], or None where the candidate is invalid; invalid: the reason. Invalid is not zero.
         unknown: of an invalid strategy, what it read of the evidence that is unknown (`Invalid.unknown`).
         descriptor: one value per axis of the archive, in the axes' units.
         metrics: further figures (criterion1, testing_balanced_accuracy, ...).

@@ -26,6 +26,8 @@ from evosyn.program_identity import program_key, why_not
         ("x = f()\n", "assert g()\nx = f()\n", False),
         ("x = f()\n", "if __debug__:\n    g()\nx = f()\n", False),
         ("if c:\n    pass\n    pass\nx = 1\ny = 2\n", "if c:\n    x = 1\npass\npass\ny = 2\n", False),
+        ("# note\rx = 1\ny = 1\n", "# note\rx = 2\ny = 1\n", False),
+        ("# note\rx = 1\ny = 1\n", "x = 1\ny = 1\n", True),
     ],
 )
 def test_keys_forgive_layout_and_nothing_else(one: str, other: str, equal: bool) -> None:
@@ -55,6 +57,16 @@ def test_a_blank_or_comment_line_makes_another_program_only_inside_a_string(
     except SyntaxError:
         same = False
     assert same is (program_key(one) == program_key(other) is not None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\xa0\nx = 1", "\u2028# note\nx = 1", "# \0\nx = 1", "# \ud800\nx = 1", "\ufeffx = 1", "x = 1\n\ufeffy = 2"],
+)
+def test_what_looks_like_layout_and_makes_a_text_no_program_has_no_key(text: str) -> None:
+    with pytest.raises((SyntaxError, ValueError)):
+        compile(text, "program", "exec")
+    assert program_key(text) is None
 
 
 @pytest.mark.parametrize("text", ["def", "x = (", "\0", "x" * 200_000, "x = " + "(" * 5000, "x = " + "9" * 5000])

@@ -98,6 +98,7 @@ def search(config: SearchAblationConfig, out: Path) -> None:
     from evosyn.cli._tables import Cell, Figure, begin_table, publish
     from evosyn.train.stats import t_interval
 
+    _see(config, out)
     begin_table(out, "ablate-search", config)
     pool, compared = _compare(config.searches, config, out)
     columns = ("search", "held out", "low", "high", "train", "fall", "bal. acc.", "minus evolve", "low ", "high ")
@@ -141,6 +142,7 @@ def curve(config: CurveAblationConfig, out: Path) -> None:
     """
     from evosyn.cli._tables import Cell, Figure, begin_table, publish
 
+    _see(config, out)
     begin_table(out, "ablate-curve", config)
     pool, compared = _compare(("evolve",), config, out)
     points = _points(config.stop.evaluations or max(trial.state.curve[-1].evaluations for trial in compared[0].trials))
@@ -200,6 +202,19 @@ def _points(evaluations: int) -> list[int]:
         points.add(round(value))
         value *= max(2.0, evaluations ** (1 / 14))
     return sorted(points)
+
+
+def _see(config: CurveAblationConfig, out: Path) -> None:
+    """See that a search can do what is asked for, as `evosyn evolve` does before anything is written or executed.
+
+    Raises:
+        UsageError: as `see_settings`.
+    """
+    from evosyn.synthesis.search.parts import see_settings
+    from evosyn.workbench import Workbench
+
+    with Workbench(config.workbench, out=out, seed=config.seed) as workbench:
+        see_settings(_trial(config, config.islands.search, config.seed, has_model=workbench.has_model), workbench)
 
 
 def _compare(names: Sequence[str], config: CurveAblationConfig, out: Path) -> tuple[MatrixSource, list[Compared]]:

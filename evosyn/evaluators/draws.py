@@ -277,7 +277,7 @@ def make_draws(
     used: list[PassMatrix] = []
     skipped: Counter[str] = Counter()
     for matrix in matrices:
-        reason = _unusable(matrix, config)
+        reason = unusable(matrix, config)
         if reason is not None:
             skipped[reason] += 1
             continue
@@ -315,7 +315,7 @@ def make_draws(
 
 def draws_of(matrix: PassMatrix, config: ConsistencyConfig) -> int:
     """How many draws a problem gives: none where it cannot be used, one where a draw takes all of it."""
-    return 0 if _unusable(matrix, config) else len(_picks(matrix, config))
+    return 0 if unusable(matrix, config) else len(_picks(matrix, config))
 
 
 def _remedy(skipped: Mapping[str, int]) -> str:
@@ -333,7 +333,8 @@ def _judged(matrix: PassMatrix) -> NDArray[np.int64]:
     return np.array([index for index, letter in enumerate(human) if letter in KNOWN_VERDICTS], dtype=np.int64)
 
 
-def _unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
+def unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
+    """Why strategies cannot be scored on a problem; None where they can."""
     if matrix.human_M is None:
         return NO_HUMAN
     judged = _judged(matrix)

@@ -58,7 +58,7 @@ def split_problems(matrices: Sequence[PassMatrix], share: float, seed: int) -> S
 class WithTasks(NamedTuple):
     """Matrices whose tasks are known, and the names of those that say what one before them says."""
 
-    matrices: list[PassMatrix]
+    matrices: Sequence[PassMatrix]
     repeated: tuple[str, ...]
 
 

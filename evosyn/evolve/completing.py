@@ -6,9 +6,13 @@ what it found, and writes `report.json` (DESIGN.md section 4).
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from pathlib import Path
 
 from evosyn import __version__
 from evosyn.errors import BudgetSpent, EvosynError, TeacherUnavailable
@@ -16,8 +20,10 @@ from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
 from evosyn.evolve.stopping import Stop, StopConfig
 from evosyn.records import Json
-from evosyn.rundir import RunDir
+from evosyn.rundir import RunDir, write_atomic
 from evosyn.running.progress import Usage
+
+log = logging.getLogger(__name__)
 
 
 def complete(
@@ -33,15 +39,15 @@ def complete(
 ) -> dict[str, Json]:
     """Go on with a search over `run.journal` until it ends; returns the value of `report.json`.
 
-    Where that is already of this very state, it is shown, and nothing is scored or written again.
+    Where that is already of this very state, and its files are as they were written, it is shown, and nothing is scored
+    or written again. What a person made of a file is kept beside it, and said, before the run writes its own.
 
     Args:
         more: proposals or evaluations (whichever are limited) to add.
         began: when the command began (`time.monotonic`), for the report; by default now.
         before: what was spent before the search, by phase; it is part of what the report says.
         settings: what decides how the search is finished, beside its header.
-        on_limits: told how far the search may go in all, before it goes on.
-        on_end: told why the search ended, before anything is written; not where nothing will be.
+        on_limits: told how far the search may go; on_end: why it ended, before anything is written, if anything is.
 
     Raises:
         UsageError: the journal belongs to another configuration, or the first initial candidate is invalid.
@@ -61,10 +67,12 @@ def complete(
     if stopped is Stop.FAILING:
         raise TeacherUnavailable(_failing(search.state, search.limits.failures))
     made = {"evosyn": __version__, **(settings or {})}
-    report = _reported(run, {**_course(search.state, stopped), "finished_by": made})
-    if report is None:
+    report = _held_report(run)
+    altered = _altered(run, report)
+    if altered or not _is_whole(run, report, {**_course(search.state, stopped), "finished_by": made}):
         if on_end is not None:
             on_end(stopped)
+        _keep([run.file(name) for name in altered])
         run.written.clear()
         report = {
             **search.evolved.finish(search.state, run),
@@ -72,7 +80,7 @@ def complete(
             **_spent(search.state, before or {}),
             "wall_s": round(time.monotonic() - began, 2),
             "finished_by": made,
-            "files": sorted(run.written),
+            **_files(run),
         }
         run.write_json("report.json", report)
     if spent := spent or search.spent:
@@ -84,18 +92,55 @@ def _course(state: Archipelago, stopped: Stop) -> dict[str, Json]:
     return {**state.report(), "seed": state.seed.root, "stopped": stopped.value}
 
 
-def _reported(run: RunDir, told: Mapping[str, Json]) -> dict[str, Json] | None:
-    """The report that an earlier command wrote of the same; None where it is lost or damaged, or a file beside it."""
+def _held_report(run: RunDir) -> dict[str, Json]:
+    """The report that an earlier command wrote; empty where it is lost or damaged."""
     try:
         known: dict[str, Json] = run.read_json("report.json")
     except (EvosynError, OSError):
-        return None
+        return {}
     known.pop("v", None)
+    return known
+
+
+def _is_whole(run: RunDir, known: Mapping[str, Json], told: Mapping[str, Json]) -> bool:
+    """Whether a report says the same, and each of its files is there."""
     same = {name: value for name, value in told.items() if name not in ("model_calls", "cost")}  # with what came before
     files = known.get("files")
     if json.loads(json.dumps(same)) != {name: known.get(name) for name in same} or not isinstance(files, list):
-        return None
-    return known if all(isinstance(name, str) and run.file(name).is_file() for name in files) else None
+        return False
+    return all(isinstance(name, str) and run.file(name).is_file() for name in files)
+
+
+def _altered(run: RunDir, known: Mapping[str, Json]) -> list[str]:
+    """Files that a report is of and that are not as they were written; reports of earlier versions do not say how."""
+    digests = known.get("digests")
+    own = run.path.resolve()
+    return [
+        name
+        for name, digest in (digests.items() if isinstance(digests, dict) else ())
+        if run.file(name).is_file() and run.file(name).resolve().is_relative_to(own)
+        if _digest(run.file(name)) != digest
+    ]
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _files(run: RunDir) -> dict[str, Json]:
+    """What was written: the names, and digests of those that are files."""
+    names = sorted(run.written)
+    return {"files": names, "digests": {name: _digest(run.file(name)) for name in names if run.file(name).is_file()}}
+
+
+def _keep(altered: Sequence[Path]) -> None:
+    """Copy each file to a name that is free, and say so."""
+    for path in altered:
+        names = (path.with_name(f"{path.name}.altered{number or ''}") for number in count())
+        copy = next(name for name in names if not name.exists())
+        write_atomic(copy, path.read_bytes())
+        told = "is not as this run wrote it (it was altered, or cut off)"
+        log.warning("%s: %s; %s keeps it, and the run writes its own again", path, told, copy.name)
 
 
 def _spent(state: Archipelago, before: Mapping[str, Usage]) -> dict[str, Json]:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from evosyn.journal import BEGIN, VERSION, Events, Journal
-from evosyn.records import Candidate, Evaluation, Json
+from evosyn.records import Candidate, Evaluation, Json, content_id
 
 
 class Fate(StrEnum):
@@ -40,11 +40,13 @@ class Trial:
     Attributes:
         key: as `Evolved.key` says.
         evaluation: None for duplicates and where there is no key.
+        digests: `digests_of` when it was committed; empty before, and in journals of earlier versions.
     """
 
     candidate: Candidate
     key: str | None = None
     evaluation: Evaluation | None = None
+    digests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,28 @@ class Reassessed:
 Event: TypeAlias = Committed | Continued | Stopped | Reassessed
 
 
+DIGESTED = ("candidate.text", "key", "evaluation")
+"""What of a trial `digests_of` is about."""
+
+
+def digests_of(trial: Trial) -> tuple[str, ...]:
+    """A digest for each of `DIGESTED`, of an evaluation all that decides what becomes of a candidate.
+
+    Keys are not made again from the texts: that takes a hundred times longer, and versions of evosyn and of Python make
+    them otherwise.
+    """
+    found = trial.evaluation
+    figures = found and [
+        None if found.score is None else float(found.score),
+        found.invalid,
+        list(map(float, found.descriptor)),
+        {name: float(value) for name, value in found.metrics.items()},
+        list(map(float, found.per_seed)),
+        found.signature,
+    ]
+    return tuple(content_id("", part)[:12] for part in (trial.candidate.text, trial.key, figures))
+
+
 def events_of(journal: Journal) -> Events[Event]:
     """The events of a search."""
     kinds = {"proposal": Committed, "continue": Continued, "stop": Stopped, "reassess": Reassessed}
@@ -136,16 +160,17 @@ def events_of(journal: Journal) -> Events[Event]:
 
 
 def committed(step: Step, fates: tuple[Fate, ...], apart: Collection[str] = ()) -> Committed:
-    """The event of a step; feedback and notes are kept for candidates that can become parents.
+    """The event of a step, with digests; feedback and notes are kept for candidates that can become parents.
 
     Args:
         apart: ids of those that can without a place in an archive (`Archipelago.parents_apart`).
     """
 
     def remembered(trial: Trial, fate: Fate) -> Trial:
+        digests = digests_of(trial)
         if trial.evaluation is None or fate in KEPT or trial.candidate.id in apart:
-            return trial
-        return replace(trial, evaluation=untold(trial.evaluation))
+            return replace(trial, digests=digests)
+        return replace(trial, evaluation=untold(trial.evaluation), digests=digests)
 
     return Committed(replace(step, trials=tuple(map(remembered, step.trials, fates))), fates)
 

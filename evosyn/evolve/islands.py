@@ -17,7 +17,6 @@ from evosyn.configs.section import Section
 from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
 from evosyn.evolve.events import Fate, Reassessed, Step, Trial, untold
-from evosyn.evolve.fingerprint import fingerprint_of
 from evosyn.evolve.proposer_tally import Tally
 from evosyn.ports import Axis, Merit, Tried
 from evosyn.randomness import SeedTree
@@ -27,8 +26,6 @@ from evosyn.running.progress import Usage
 REMEMBERED_ATTEMPTS = 20
 POOL = 24
 """Elites among which the inspirations of a model are chosen."""
-GIVEN = frozenset({"axes", "_merit", "config", "seed"})
-"""What a state is begun with; all else is the state."""
 
 
 class IslandsConfig(Section):
@@ -264,10 +261,6 @@ class Archipelago:
             "curve": [list(point) for point in self.curve],
             **({"epoch": self.epoch, "reassessed": self.reassessed} if self.epoch else {}),
         }
-
-    def fingerprint(self) -> str:
-        """A hash of the whole state: equal states give equal fingerprints."""
-        return fingerprint_of({name: value for name, value in vars(self).items() if name not in GIVEN})
 
     def _enter(self, step: Step, trial: Trial) -> Fate:
         candidate = trial.candidate

@@ -270,8 +270,8 @@ class Evolved(Genome, Protocol):
     def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:
         """Write what the search has found into the run directory; returns its part of `report.json`.
 
-        What was written by `run.write`, or to `run.made(name)`, and is lost, is written again when the command is
-        repeated.
+        What was written by `run.write`, or to `run.made(name)`, and is lost or altered, is written again when the
+        command is repeated.
         """
         ...
 

@@ -46,6 +46,7 @@ from evosyn.reading.search_journal import (
     entry_at,
     folded,
     folded_before,
+    header_of,
 )
 from evosyn.records import Json, PassMatrix
 from evosyn.strategies.genome import merit_of
@@ -290,9 +291,10 @@ class SearchReading(Reading):
         Raises:
             UsageError: the matrices are not made yet.
         """
-        from evosyn.synthesis.search.seeds import select
+        from evosyn.synthesis.search.seeds import select_as_begun
 
-        return select(self._matrices(), self.config, simulated=bool(self.manifest.get("simulated"))).split
+        begun, simulated = header_of(self.journal), bool(self.manifest.get("simulated"))
+        return select_as_begun(self._matrices(), self.config, begun, simulated=simulated).split
 
     @property
     def begun(self) -> bool:

@@ -45,9 +45,14 @@ class JournalPlace(NamedTuple):
     at: int
 
 
+def header_of(journal: Journal) -> dict[str, Json] | None:
+    """What the journal begins with; None before it does."""
+    return events_of(journal).header()
+
+
 def config_of(journal: Journal) -> dict[str, Json] | None:
     """The configuration that the search was started with; None before it begins."""
-    header = events_of(journal).header()
+    header = header_of(journal)
     return None if header is None else header["config"]
 
 

@@ -58,7 +58,7 @@ def load_known(name: str) -> str:
         near = difflib.get_close_matches(name, known_names(), n=3)
         hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known_names())}"
         raise UsageError(f"strategy {name!r}: no such strategy; {hint} (or give a file, or a run directory)")
-    return Path(spec.origin).read_text(encoding="utf-8")
+    return _text_in(Path(spec.origin))
 
 
 def load_strategy(spec: str | Path) -> str:
@@ -80,9 +80,14 @@ def load_strategy(spec: str | Path) -> str:
             raise UsageError(f"strategy {spec}: no such file or directory; known names: {', '.join(known_names())}")
         return load_known(str(spec))
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return _text_in(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"strategy {path}: cannot be read: {error}") from error
+
+
+def _text_in(path: Path) -> str:
+    """The program of a file, as a search and everybody else has it."""
+    return Candidate(path.read_text(encoding="utf-8")).text
 
 
 def is_known(spec: str | Path) -> bool:

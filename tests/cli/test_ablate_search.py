@@ -6,8 +6,12 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
+from evosyn.cli import _matrices
 from evosyn.cli._ablate_search import Compared, _points, verdicts
+from evosyn.cli.ablate import command
+from evosyn.errors import UsageError
 
 
 def ablate(*arguments: object) -> subprocess.CompletedProcess:
@@ -37,6 +41,29 @@ def test_curve_never_falls(tmp_path, pool_file):
 def test_an_unknown_search_is_refused(pool_file):
     result = ablate("search", "--pool", pool_file, "--searches", "evolve,luck")
     assert result.returncode == 2 and "'luck'" in result.stderr
+
+
+@pytest.mark.parametrize("search", ["search", "curve"])
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("proposers.arms={nobody: 1}", "nobody"),
+        ("proposers.arms={rewrite: 1}", "name one with --model"),
+        ("proposers.options.genetic.nothing=1", "nothing"),
+        ("axes=[nowhere]", "nowhere"),
+        ("start=[unheard-of]", "unheard-of"),
+        ("workbench.sandbox.backend=sand", "sand"),
+    ],
+)
+def test_what_a_search_cannot_do_is_refused_before_anything_is_executed_or_written(
+    tmp_path, monkeypatch, pool_file, search, asked, said
+):
+    monkeypatch.setattr(_matrices, "_execute", lambda *_: pytest.fail("the pool was executed"))
+    ended = CliRunner().invoke(
+        command, [search, "--pool", str(pool_file), "--out", str(tmp_path / "o"), "--set", asked]
+    )
+    assert isinstance(ended.exception, UsageError) and said in str(ended.exception)
+    assert not (tmp_path / "o").exists()
 
 
 @pytest.mark.parametrize(

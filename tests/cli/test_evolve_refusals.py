@@ -22,7 +22,7 @@ from evosyn.records import PassMatrix
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source
 from evosyn.synthesis.search.seeds import LeftOut, few_held_out, select
-from evosyn.synthesis.search.sources import shared_tasks
+from evosyn.synthesis.search.sources import labels, shared_tasks
 from evosyn.teachers.cache import ReplyCache
 
 PROBLEM = {
@@ -138,6 +138,18 @@ def test_few_tasks_decide_nothing_however_many_problems_they_are():
 def test_names_of_one_task_are_matched_by_the_rule_of_several_pools():
     assert shared_tasks(["HumanEval/0", "HumanEval/1", "x"], {"0", "17"}) == [True, False, False]
     assert shared_tasks(["0", "2"], {"HumanEval/0"}) == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["a/x.jsonl", "b/x.jsonl", "y", "c/x.jsonl.gz"], ["x", "x~2", "y", "x~3"]),
+        (["x~2.jsonl", "d/x.jsonl"], ["x~2", "x~3"]),
+        (["a/x", "x~3", "b/x", "c/x", "x~3"], ["x", "x~3", "x~4", "x~5", "x~3~2"]),
+    ],
+)
+def test_each_of_several_pools_has_a_label_of_its_own(names, found):
+    assert labels(names) == found and len(set(found)) == len(names)
 
 
 def test_seeds_without_a_human_testing_are_refused_by_their_field_and_nothing_else_is_said(tmp_path):

@@ -133,12 +133,42 @@ def test_a_report_that_somebody_changed_or_lost_a_file_of_is_made_again(tmp_path
     report = evolve(tmp_path)
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["files"] == report["files"] == ["best.txt"]
+    del told["digests"]  # as earlier versions wrote it
     (tmp_path / "best.txt").write_text("lost")
     if not kept:
         (tmp_path / "best.txt").unlink()
     (tmp_path / "report.json").write_text(json.dumps({**told, **kept}))
     assert evolve(tmp_path)["best"] == report["best"]
     assert ((tmp_path / "best.txt").read_text() == "lost") is (kept == {"v": 9})
+    assert not list(tmp_path.glob("*.altered"))
+
+
+@pytest.mark.parametrize("proposals", [200, 220])
+@pytest.mark.parametrize("held", ["", "1" * 20, "mine\n"])
+def test_a_file_that_was_cut_or_edited_is_written_again_and_what_it_held_is_kept(tmp_path, caplog, held, proposals):
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    evolve(run)
+    report = evolve(whole, proposals=proposals)
+    for copy in ("best.txt.altered", "best.txt.altered1"):
+        caplog.clear()
+        (run / "best.txt").write_text(held)
+        again = evolve(run, proposals=proposals)
+        assert (run / "best.txt").read_text() == (whole / "best.txt").read_text()
+        assert again["digests"] == report["digests"] and (run / copy).read_text() == held
+        (said,) = [one.getMessage() for one in caplog.records]
+        assert f"{run}/best.txt: is not as this run wrote it" in said and f"{copy} keeps it" in said
+    caplog.clear()
+    assert evolve(run, proposals=proposals) == json.loads(json.dumps(again)) and not caplog.records
+
+
+def test_a_report_names_no_file_outside_of_its_run(tmp_path):
+    run, other = tmp_path / "run", tmp_path / "other.txt"
+    evolve(run)
+    told = json.loads((run / "report.json").read_text())
+    other.write_text("of somebody else")
+    (run / "report.json").write_text(json.dumps({**told, "digests": {"../other.txt": "0", "lost.txt": "0"}}))
+    evolve(run)
+    assert {one.name for one in tmp_path.iterdir()} == {"run", "other.txt"}
 
 
 def test_other_settings_of_the_end_finish_a_search_again(tmp_path):

@@ -1,22 +1,26 @@
 """The loop: same journal at any concurrency, resume equals the undisturbed run, state = replay(journal)."""
 
 import asyncio
+import json
 import os
 import random
+import re
 import shutil
 import signal
 import threading
 import time
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from _fingerprint import fingerprint
 from bit_strings import START, BitStrings, Flipping, FlippingConfig, Ones
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.errors import CorruptRun, TeacherUnavailable, UsageError
-from evosyn.evolve.events import events_of
+from evosyn.evolve.events import Committed, events_of
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.replay import replay
@@ -25,6 +29,7 @@ from evosyn.evolve.stopping import Grant, Stop, StopConfig, extended
 from evosyn.journal import Journal
 from evosyn.ports import Proposal, ProposalContext
 from evosyn.randomness import SeedTree
+from evosyn.records import Candidate
 
 ISLANDS = IslandsConfig(count=3, migrate_every=15, restart_after=4)
 
@@ -99,7 +104,7 @@ def make(
 def run(path: Path, **options) -> tuple[str, bytes]:
     search = make(path, **options)
     search.run()
-    return search.state.fingerprint(), path.read_bytes()
+    return fingerprint(search.state), path.read_bytes()
 
 
 def test_same_seed_gives_the_same_journal_at_any_concurrency(tmp_path):
@@ -128,7 +133,7 @@ def test_one_seed_is_one_journal_and_the_journal_is_the_state(tmp_path_factory, 
         journals.append((folder / f"{concurrency}").read_bytes())
     assert journals[0] == journals[1] == journals[2]
     found = replay(events_of(Journal(folder / "1")), empty(seed, islands))
-    assert found.state.fingerprint() == search_of.state.fingerprint()
+    assert fingerprint(found.state) == fingerprint(search_of.state)
 
 
 def test_another_seed_gives_another_journal(tmp_path):
@@ -140,7 +145,7 @@ def test_replay_gives_the_state(tmp_path):
     search = make(path, burst=4)
     search.run()
     found = replay(events_of(Journal(path)), empty())
-    assert found.state.fingerprint() == search.state.fingerprint()
+    assert fingerprint(found.state) == fingerprint(search.state)
     assert found.stopped == Stop.PROPOSALS
     assert search.state.migrations > 0 and search.state.restarts > 0
 
@@ -215,7 +220,7 @@ def test_continue_grants_more_and_a_finished_run_adds_nothing_when_repeated(tmp_
     assert more.state.steps == 180
     after = make(path)
     after.run()
-    assert after.state.fingerprint() == more.state.fingerprint()
+    assert fingerprint(after.state) == fingerprint(more.state)
 
 
 def test_continue_adds_to_what_was_made_or_allowed_whichever_is_more():
@@ -269,6 +274,63 @@ def test_an_edited_journal_is_refused(tmp_path):
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:20] + lines[21:]))
     with pytest.raises(CorruptRun, match="follows after"):
+        make(path)
+
+
+def _edited(path: Path, change) -> None:
+    """The journal with its events changed and the checksums of their lines made anew."""
+    lines = []
+    for number, line in enumerate(path.read_bytes().splitlines()):
+        event = json.loads(line[9:])
+        change(number, event)
+        body = json.dumps(event, sort_keys=True, separators=(",", ":")).encode()
+        lines.append(b"%08x %s\n" % (zlib.crc32(body), body))
+    path.write_bytes(b"".join(lines))
+
+
+def _trial(number: int, event: dict) -> dict:
+    return event["step"]["trials"][0] if number == 9 else {"candidate": {}, "evaluation": {}}
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("trials[0].candidate.text", lambda n, event: _trial(n, event)["candidate"].update(text="0" * 32)),
+        ("trials[0].key", lambda n, event: _trial(n, event).update(key="another")),
+        ("trials[0].evaluation", lambda n, event: _trial(n, event)["evaluation"].update(score=0.99)),
+        ("trials[0].evaluation", lambda n, event: _trial(n, event)["evaluation"].update(score=float("nan"))),
+        ("trials[0].evaluation", lambda n, event: _trial(n, event)["evaluation"].update(per_seed=[1, 1, 1, 1])),
+        ("trials[0].digests", lambda n, event: _trial(n, event).setdefault("digests", []).append("more")),
+    ],
+)
+def test_a_journal_in_which_a_trial_was_changed_is_refused_with_line_and_field(tmp_path, field, change):
+    path = tmp_path / "j"
+    run(path)
+    _edited(path, change)
+    with pytest.raises(CorruptRun, match=rf"{path}:10: step.{re.escape(field)} is not .* edited: Put back a copy"):
+        make(path)
+
+
+def test_of_an_earlier_version_a_journal_is_taken_up_and_a_changed_parent_is_seen(tmp_path):
+    path = tmp_path / "j"
+    found = run(path)
+
+    def earlier(_: int, event: dict) -> None:
+        for trial in event.get("step", {}).get("trials", ()):
+            del trial["digests"]
+
+    _edited(path, earlier)
+    assert fingerprint(make(path).state) == found[0]
+    children = [event.step for event in events_of(Journal(path)) if isinstance(event, Committed)]
+    parent = next(one.parent for one in reversed(children) if one.parent != START.id)
+
+    def changed(_: int, event: dict) -> None:
+        for trial in event.get("step", {}).get("trials", ()):
+            if Candidate(trial["candidate"]["text"]).id == parent:
+                trial["candidate"]["text"] = "0" * 32
+
+    _edited(path, changed)
+    with pytest.raises(CorruptRun, match=rf"step.parent is {parent}, and no candidate before it has that id"):
         make(path)
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evosyn.codec import load
 from evosyn.errors import UsageError
-from evosyn.records import PassMatrix, Ranking
-from evosyn.strategies import known_names, load_known, load_strategy
+from evosyn.records import Candidate, PassMatrix, Ranking
+from evosyn.strategies import EVOLVED_BY, known_names, load_known, load_strategy, strategy_id
 from evosyn.strategies.evidence import evidence_of, select, sub_matrix
+from evosyn.strategies.grammar.openings import OPENINGS
+from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.grammar.source import read, write
 from evosyn.strategies.ranking import dense_ranks
 from evosyn.strategies.running import _harness
 from evosyn.strategies.running.packing import pack
@@ -128,6 +133,27 @@ def test_a_strategy_loads_by_name_file_or_run_directory(tmp_path: object) -> Non
     (folder / "empty").mkdir()
     with pytest.raises(UsageError, match=r"has no strategy\.py"):
         load_strategy(folder / "empty")
+
+
+@pytest.mark.parametrize("marks", ["\ufeff", "\ufeff\ufeff"])
+def test_a_byte_order_mark_is_no_part_of_a_program_whichever_way_it_comes_in(tmp_path: Path, marks: str) -> None:
+    text = write(next(iter(OPENINGS.values())))
+    (tmp_path / "mine.py").write_text(marks + text, encoding="utf-8")
+    candidate = Candidate(marks + text)
+    assert (
+        candidate == Candidate(text) == load(Candidate, {"text": marks + text}) and candidate.id == Candidate(text).id
+    )
+    assert load_strategy(tmp_path / "mine.py") == candidate.text == text
+    assert strategy_id(f"# {EVOLVED_BY} 1\n\n{text}") == candidate.id
+
+
+def test_a_text_that_begins_with_a_mark_is_read_as_it_runs() -> None:
+    text = "\ufeff" + write(next(iter(OPENINGS.values())))
+    found = _harness.main(
+        text, pack([evidence_of(PassMatrix("p", np.full((2, 2), "P")))]), {"screen": 1, "budget_s": 9}
+    )
+    assert "does not parse" in found["reason"]
+    assert Reader().read(text) is read(text) is Reader().key(text) is None
 
 
 def test_evidence_holds_nothing_human_and_groups_equal_programs() -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from _fingerprint import fingerprint
 
 from evosyn.domains import load_pools
 from evosyn.errors import OtherSettings, UsageError
-from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.evaluators.heldout import task_of
 from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
@@ -28,7 +29,7 @@ from evosyn.strategies.running.sandboxed import _rankings
 from evosyn.synthesis.recipes.strategy import run_evolve
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, prepare
-from evosyn.synthesis.search.seeds import select
+from evosyn.synthesis.search.seeds import inputs_of, select, select_as_begun
 from evosyn.synthesis.search.trial import run_trial
 from evosyn.workbench import Workbench
 
@@ -99,6 +100,40 @@ def test_small_problems_are_left_out_and_counted():
     seeds = select([matrix(n) for n in range(8)] + [matrix(20, rows=4), matrix(21, columns=3)], CONFIG, simulated=False)
     assert len(seeds.split.train) + len(seeds.split.heldout) == 8
     assert seeds.skipped == {"smaller than 5 x 4": 2}
+
+
+SOLVABLE = CONFIG.model_copy(update={"scoring": SCORING.model_copy(update={"solvable": True})})
+
+
+def test_problems_without_a_right_solution_are_left_out_where_that_is_asked_for_and_all_see_the_same():
+    many = [matrix(n) for n in range(8)]
+    held = {one.problem_id for one in select(many, SOLVABLE, simulated=False).split.heldout}
+    many = [replace(one, human_M=np.full(8, "F")) if one.problem_id in held else one for one in many]
+    seeds = select(many, SOLVABLE, simulated=False)
+    assert seeds.skipped == {"no right solution": 3} and set(seeds.left_out) == held
+    assert "5 of 8 seeds usable; 3 left out: problem-" in seeds.notes()[0] and "(no right solution)" in seeds.notes()[0]
+    for side in seeds.split:
+        draws = make_draws(side, SOLVABLE.scoring)
+        assert list(draws.problem_ids) == [one.problem_id for one in side] and not draws.skipped
+    assert not select(many, CONFIG, simulated=False).left_out
+
+
+def test_too_few_problems_with_a_right_solution_are_said_before_anything_is_searched():
+    many = [matrix(n, solvable=n < 3) for n in range(9)]
+    with pytest.raises(
+        UsageError, match=r"scoring.solvable: only 3 problems .* 4 are needed; leave it out, which uses"
+    ):
+        select(many, SOLVABLE, simulated=False)
+
+
+def test_a_run_that_split_problems_without_a_right_solution_too_goes_on_as_it_was_begun():
+    many = [matrix(n, solvable=n > 1) for n in range(9)]
+    every, today = (select(many, one, simulated=False) for one in (CONFIG, SOLVABLE))
+    for digest in inputs_of(every.split):
+        begun = select_as_begun(many, SOLVABLE, {"inputs": digest}, simulated=False)
+        assert begun.split == every.split and not begun.left_out
+    for header in (None, {}, {"inputs": inputs_of(today.split)[0]}):
+        assert select_as_begun(many, SOLVABLE, header, simulated=False).left_out == today.left_out != {}
 
 
 def test_the_split_does_not_depend_on_the_order_of_the_file():
@@ -296,7 +331,7 @@ def old(tmp_path: Path) -> Path:
 
 def test_the_state_of_an_old_run_is_what_it_was(old):
     state = SearchReading(old, "evolve").state
-    assert state.fingerprint() == "3fc15b9e2c31d4cfe784f0a0c7cba6084e4c75e389a1fae057b371cc0826b77e"
+    assert fingerprint(state) == "3fc15b9e2c31d4cfe784f0a0c7cba6084e4c75e389a1fae057b371cc0826b77e"
     assert state.best is not None and state.best.candidate.id == "c_50917d732e2280e3"
     assert (state.evaluations, len(state.record), state.migrations) == (31, 20, 2)
 

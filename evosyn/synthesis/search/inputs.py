@@ -16,6 +16,7 @@ from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.dataset import read_rejects, write_rejects
 from evosyn.domains import load_pools
 from evosyn.errors import InputError, TeacherUnavailable, UsageError
+from evosyn.evolve.events import events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.origins import Origin
@@ -36,7 +37,7 @@ from evosyn.synthesis.search.seeds import (
     check_sizes,
     few_held_out,
     named,
-    select,
+    select_as_begun,
     split_all,
     that_work,
 )
@@ -237,9 +238,9 @@ def prepare(
     stored = run.file(MATRICES)
     pools: list[Pool] = []
     simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
-    known = dict(source.left_out)
+    known, begun = dict(source.left_out), events_of(run.journal).header()
     if source.is_matrices:
-        select(split_all(source.matrices, config), config, simulated=simulated)
+        select_as_begun(split_all(source.matrices, config), config, begun, simulated=simulated)
     else:
         if source.recorded and not source.matrices and not config.split_testings:
             check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
@@ -252,7 +253,7 @@ def prepare(
         made = _execute(pools, workbench, on_step) if pools else []
         write_matrices(stored, [*source.matrices, *map(source.marked, made)])
     matrices = with_texts(load_matrices(stored), pools)
-    seeds = select(split_all(matrices, config), config, simulated=simulated)
+    seeds = select_as_begun(split_all(matrices, config), config, begun, simulated=simulated)
     manifest = run.read_json("manifest.json")
     return replace(
         seeds,

@@ -12,12 +12,14 @@ from itertools import islice
 from typing import NamedTuple
 
 from evosyn.errors import UsageError
-from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.heldout import Split, pool_of, split_problems, task_of, with_tasks
+from evosyn.evaluators.draws import NO_RIGHT, ConsistencyConfig, unusable
+from evosyn.evaluators.heldout import Split, WithTasks, pool_of, split_problems, task_of, with_tasks
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evaluators.views import searched
-from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
+from evosyn.journal import INPUTS
+from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Verdict, content_id
 from evosyn.running.progress import Usage
+from evosyn.strategies.evidence import evidence_digest
 from evosyn.synthesis.search.config import EvolveConfig
 
 FEWEST = 4
@@ -122,17 +124,19 @@ def searched_of(train: list[PassMatrix], config: EvolveConfig) -> list[PassMatri
     return searched(train, config.scoring.M) if config.views else train
 
 
-def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: bool) -> Seeds:
-    """Usable problems, split by name and seed.
+def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: bool, merged: bool = True) -> Seeds:
+    """Usable problems, split by name and seed: those that every evaluator and leaderboard of the search scores on.
+
+    Args:
+        merged: whether problems that say the same are one task.
 
     Raises:
         UsageError: as `prepare`.
     """
-    scoring, (matrices, repeated) = config.scoring, with_tasks(matrices)
-    usable = [matrix for matrix in matrices if _fits(_size(matrix), scoring)]
-    left_out = {
-        matrix.problem_id: _shortfall(matrix, scoring) for matrix in matrices if not _fits(_size(matrix), scoring)
-    }
+    scoring, (matrices, repeated) = config.scoring, with_tasks(matrices) if merged else WithTasks(matrices, ())
+    lacking = [_left_out(matrix, scoring) for matrix in matrices]
+    usable = [matrix for matrix, why in zip(matrices, lacking, strict=True) if why is None]
+    left_out = {matrix.problem_id: why for matrix, why in zip(matrices, lacking, strict=True) if why is not None}
     without = sum(one is NO_HUMAN_TESTING for one in left_out.values())
     if without and len(usable) < FEWEST:
         raise UsageError(
@@ -144,6 +148,13 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
         raise UsageError(
             "no solution of any problem passes its human testing, so no strategy can be told from another; "
             "bring easier problems or a stronger model's solutions"
+        )
+    if scoring.solvable and len(usable) < FEWEST:
+        unsolved = sum(one.rule == NO_RIGHT for one in left_out.values())
+        raise UsageError(
+            f"scoring.solvable: only {len(usable)} problems that are large enough have a right solution, {FEWEST} are "
+            f"needed; leave it out, which uses the {unsolved} without one too, or bring easier problems or a stronger "
+            "model's solutions"
         )
     untelling = tuple(matrix.problem_id for matrix in usable if set(_human(matrix)) & KNOWN_VERDICTS == {Verdict.PASS})
     if len(untelling) == len(usable):
@@ -159,6 +170,37 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
     return Seeds(split_problems(usable, config.heldout, config.seed), left_out, simulated, untelling, repeated)
 
 
+def select_as_begun(
+    matrices: Sequence[PassMatrix], config: EvolveConfig, begun: Mapping[str, Json] | None, *, simulated: bool
+) -> Seeds:
+    """The same for a run; one of an earlier version, which split problems without a right solution too, and did not ask
+    which say the same, as it did.
+
+    Args:
+        begun: what the journal of the run began with; None for a new one.
+
+    Raises:
+        UsageError: as `prepare`.
+    """
+    every = config.model_copy(update={"scoring": config.scoring.model_copy(update={"solvable": False})})
+    for settings, merged in ((config, True), (config, False), (every, False)) if begun is not None else ():
+        found = select(matrices, settings, simulated=simulated, merged=merged)
+        if begun is not None and begun.get(INPUTS) in inputs_of(found.split):
+            return found
+    return select(matrices, config, simulated=simulated)
+
+
+def inputs_of(split: Split) -> tuple[str, str]:
+    """Digests of what a search works on, as its journal begins with: of all that decides a score, and of the verdicts
+    alone, which earlier versions had."""
+    now = content_id("i_", [[_seal(one) for one in side] for side in split])
+    return now, content_id("i_", [[one.digest for one in side] for side in split])
+
+
+def _seal(matrix: PassMatrix) -> Json:
+    return [task_of(matrix), pool_of(matrix), evidence_digest(matrix)]
+
+
 def _size(matrix: PassMatrix) -> tuple[int, int]:
     """Solutions with a human verdict, and testings."""
     return sum(letter in KNOWN_VERDICTS for letter in _human(matrix)), matrix.verdicts_MN.shape[1]
@@ -172,14 +214,17 @@ def _fits(size: tuple[int, int], scoring: ConsistencyConfig) -> bool:
     return size[0] >= (scoring.M or 2) and size[1] >= (scoring.N or 2)
 
 
-def _shortfall(matrix: PassMatrix, scoring: ConsistencyConfig) -> LeftOut:
-    """What a problem lacks."""
+def _left_out(matrix: PassMatrix, scoring: ConsistencyConfig) -> LeftOut | None:
+    """What a problem lacks; None where nothing is."""
     if matrix.human_M is None:
         return NO_HUMAN_TESTING
     m, n = scoring.M or 2, scoring.N or 2
     judged, testings = _size(matrix)
-    sizes = f"{judged} judged solutions and {testings} testings, {m} and {n} are needed"
-    return LeftOut(f"smaller than {m} x {n}", sizes)
+    if not _fits((judged, testings), scoring):
+        sizes = f"{judged} judged solutions and {testings} testings, {m} and {n} are needed"
+        return LeftOut(f"smaller than {m} x {n}", sizes)
+    reason = unusable(matrix, scoring)
+    return None if reason is None else LeftOut(reason, reason)
 
 
 def named(details: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,7 +50,8 @@ def labels(names: Sequence[str]) -> list[str]:
     for name in names:
         stem = Path(name.removeprefix(BUILTIN)).name.partition(".")[0] or "pool"
         again = sum(label == stem or label.startswith(f"{stem}~") for label in found)
-        found.append(f"{stem}~{again + 1}" if again else stem)
+        numbered = (f"{stem}~{number}" for number in count(again + 1))
+        found.append(next(label for label in numbered if label not in found) if again else stem)
     return found
 
 

@@ -9,20 +9,19 @@ from evosyn.evaluators.briefing import Briefer
 from evosyn.evaluators.card import card_facts, pruned_file
 from evosyn.evaluators.card import render as card_text
 from evosyn.evaluators.consistency import SeedConsistency
-from evosyn.evaluators.heldout import pool_of, task_of
 from evosyn.evolve.events import Committed, events_of
+from evosyn.journal import INPUTS
 from evosyn.ports import ProposalContext, SearchState, StrategyRunner, Told
-from evosyn.records import Candidate, Json, PassMatrix, content_id
+from evosyn.records import Candidate, Json
 from evosyn.rundir import RunDir
 from evosyn.strategies import PROGRAM, load_strategy
-from evosyn.strategies.evidence import evidence_digest
 from evosyn.strategies.genome import PROMPTS, StrategyGenome
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.source import called_in, rank_of
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.search.card import card_of
 from evosyn.synthesis.search.config import KIND, EvolveConfig
-from evosyn.synthesis.search.seeds import Seeds, searched_of
+from evosyn.synthesis.search.seeds import Seeds, inputs_of, searched_of
 from evosyn.synthesis.search.winner import boards, choose, report_of, started_from, strategy_file
 from evosyn.templates import render
 
@@ -76,10 +75,9 @@ class EvolvedStrategies(StrategyGenome):
 
     @property
     def header(self) -> Mapping[str, Json]:
-        former = content_id("i_", [[one.digest for one in side] for side in self._seeds.split])
-        now = content_id("i_", [[_seal(one) for one in side] for side in self._seeds.split])
-        inputs = former if self._begun.get("inputs") == former else now
-        return {"kind": KIND, "config": self._config.identity(), "inputs": inputs}
+        now, former = inputs_of(self._seeds.split)
+        inputs = former if self._begun.get(INPUTS) == former else now
+        return {"kind": KIND, "config": self._config.identity(), INPUTS: inputs}
 
     def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:
         """Write `strategy.py`, its card as `card.md` and `card.json`, and `pruned.py`: what of it matters."""
@@ -96,11 +94,6 @@ class EvolvedStrategies(StrategyGenome):
         else:  # of an earlier winner
             run.file(PRUNED).unlink(missing_ok=True)
         return {"kind": KIND, **report_of(choice, state, found, seeds)}
-
-
-def _seal(matrix: PassMatrix) -> Json:
-    """All of a matrix that decides a score. Runs of earlier versions began with the verdicts alone (`digest`)."""
-    return [task_of(matrix), pool_of(matrix), evidence_digest(matrix)]
 
 
 def _text_of(run: RunDir, names: Sequence[str]) -> str | None:

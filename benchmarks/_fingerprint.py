@@ -1,8 +1,8 @@
-"""A hash of all that a state holds, whatever it holds: what is added to a state later is part of it by itself.
+"""A hash of all that the state of a search holds, whatever it holds: what is added to it later is part of it by itself.
 
-For tests and benchmarks that compare states; no search asks for it. Values that are equal hash equal: order counts
-where it decides something (sequences, the cells of an archive in the order in which they were filled), and the order of
-a mapping does not. DESIGN.md section 4.
+For benchmarks and tests that compare states. Values that are equal hash equal: order counts where it decides something
+(sequences, the cells of an archive in the order in which they were filled), and the order of a mapping does not.
+DESIGN.md section 4.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 
 from evosyn.evolve.archive import Archive
+from evosyn.evolve.islands import Archipelago
 from evosyn.records import Json, canonical_json
 
+GIVEN = frozenset({"axes", "_merit", "config", "seed"})
+"""What a state is begun with; all else is the state."""
 
-def fingerprint_of(held: Mapping[str, object]) -> str:
-    """The hash.
 
-    Args:
-        held: attributes by name: archives, records, mappings, sequences and JSON.
+def fingerprint(state: Archipelago) -> str:
+    """The hash: equal states give equal ones.
 
     Raises:
-        TypeError: a value of another kind.
+        TypeError: it holds something else than archives, records, mappings, sequences and JSON.
     """
+    held = {name: value for name, value in vars(state).items() if name not in GIVEN}
     return hashlib.sha256(canonical_json(_plain(held)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
