@@ -100,9 +100,16 @@ def decide(
     dropped = {names[text]: reason for text, reason in fresh.dropped.items() if text in names}
     if best is None or not rivals:
         winner = best or max(rivals, key=lambda text: merit(text, found[text]))
-        behind = places.behind(winner)
-        reference = names.get(winner)
-        return Contest(winner, found[winner], best is None, reference, None, draws, "", {}, behind, dropped)
+        return Contest(
+            winner,
+            found[winner],
+            passed=best is None,
+            reference=names.get(winner),
+            gain=None,
+            draws=draws,
+            behind=places.behind(winner),
+            dropped=dropped,
+        )
     places.add(found, rivals, best, PLACE_BATCHES)
     gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
     ahead = max(rivals, key=lambda text: (gains[text].bound, merit(text, found[text])))
@@ -113,11 +120,17 @@ def decide(
         key=lambda text: (-places.shortfall(text), gains[text].bound, merit(text, found[text])),
     )
     winner = leader if passing else best
-    held_back = places.behind_rule(ahead, best) if able and not passing else {}
-    behind = places.behind(winner)
-    gain = gains[leader]
     return Contest(
-        winner, found[winner], bool(passing), names[best], gain, draws, undecided, held_back, behind, dropped
+        winner,
+        found[winner],
+        passed=bool(passing),
+        reference=names[best],
+        gain=gains[leader],
+        draws=draws,
+        undecided=undecided,
+        held_back=places.behind_rule(ahead, best) if able and not passing else {},
+        behind=places.behind(winner),
+        dropped=dropped,
     )
 
 

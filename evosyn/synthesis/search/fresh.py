@@ -95,7 +95,7 @@ class FreshDraws:
     they are too few to judge by nothing is.
 
     Attributes:
-        matrices: what is drawn from; `strata`: of those that can be used.
+        matrices: what is drawn from; `strata`: of these.
         judging: tasks that have other draws.
         draws_matter: whether another batch could differ.
         batches: that were made.
@@ -111,11 +111,11 @@ class FreshDraws:
     ) -> None:
         self._runner, self._scoring, self._evidence_of = runner, scoring, evidence_of or EvidencesOnce()
         counts = [draws_of(matrix, scoring) for matrix in matrices]
-        anew = [matrix for matrix, count in zip(matrices, counts, strict=True) if count > 1]
+        usable, anew = ([one for one, count in zip(matrices, counts, strict=True) if count > least] for least in (0, 1))
         self.judging, self.draws_matter = len({task_of(matrix) for matrix in anew}), bool(anew)
-        self.matrices = anew if self.judging >= FEWEST_TASKS else matrices
-        self._single, self._usable = counts.count(1), len(counts) - counts.count(0)
-        self.strata, self.batches = Strata((), ()), 0
+        self.matrices = anew if self.judging >= FEWEST_TASKS else usable or matrices
+        self.strata = Strata([pool_of(one) for one in self.matrices], [task_of(one) for one in self.matrices])
+        self._single, self._usable, self.batches = len(usable) - len(anew), len(usable), 0
         self.dropped: dict[str, str] = {}
 
     def score(self, texts: Sequence[str], batches: int) -> dict[str, Scored]:
@@ -143,8 +143,6 @@ class FreshDraws:
         config = self._scoring.model_copy(update={"seed": seed, "draws": BATCH})
         evaluator = SeedConsistency(self._runner, self.matrices, config, (), self._evidence_of)
         evaluations = evaluator.evaluate([Candidate(text) for text in texts])
-        pools = {matrix.problem_id: pool_of(matrix) for matrix in self.matrices}
-        self.strata = Strata([pools[name] for name in evaluator.draws.problem_ids], evaluator.draws.tasks_P)
         self.batches += 1
         valid = {}
         for text, one in zip(texts, evaluations, strict=True):
