@@ -94,8 +94,7 @@ class Provenance:
     Attributes:
         source: who made it: `human`, `builtin`, a model name, `offline-teacher`.
         simulated: made by a stand-in for a model; every card and table that shows it says so.
-        call: id of the model call, if any.
-        parents: ids of the records it was made from (seed problems in context, the problem of a solution).
+        call, parents: ids of the model call, if any, and of the records it was made from (seeds shown, its problem).
         detail: anything else, JSON.
     """
 
@@ -352,7 +351,8 @@ class Candidate:
     detail: Mapping[str, Json] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", self.text.lstrip(BOM))
+        if str(self.text).startswith(BOM):  # what is no text at all is refused where it is read
+            object.__setattr__(self, "text", self.text.lstrip(BOM))
 
     @cached_property
     def id(self) -> str:

@@ -14,6 +14,8 @@ from evosyn.records import PassMatrix, content_id
 from evosyn.strategies.evidence import evidence_digest
 
 SHOWN, FEWEST_SHOWN = 3, 2
+TELLING = 4
+"""Different rows, and different columns, of verdicts that two problems do not have in common by chance."""
 
 
 class Split(NamedTuple):
@@ -92,11 +94,10 @@ def _followed(task: str, same: Mapping[str, str]) -> str:
 
 def _said(matrix: PassMatrix) -> str | None:
     """What is the same of problems that are the same: what they ask or, where nobody recorded that, all that is known
-    of them. None where that tells nothing: easy problems that all solutions pass are alike, and not the same."""
+    of them. None where that tells nothing: problems that all solutions pass, say, are alike, and not the same."""
     if matrix.statement is not None:
         return content_id("s_", [matrix.statement.split(), matrix.payload])
-    letters = (matrix.verdicts_MN, matrix.human_M)
-    if any(one is None or len(np.unique(one)) < 2 for one in letters):
+    if min(np.unique(matrix.verdicts_MN, axis=axis).shape[axis] for axis in (0, 1)) < TELLING:
         return None
     return evidence_digest(replace(matrix, problem_id="", durations_MN=None))
 

@@ -30,6 +30,7 @@ def test_search_compares_at_equal_budget_and_writes_table_and_plot(tmp_path, poo
     assert (tmp_path / "o" / "ablate-search.png").stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_curve_never_falls(tmp_path, pool_file):
     result = ablate("curve", "--pool", pool_file, "--out", tmp_path / "o")
     assert result.returncode == 0, result.stderr

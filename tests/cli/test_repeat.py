@@ -107,7 +107,7 @@ def _steps(out: Path) -> list[dict[str, object]]:
     [
         "k --ks 1,2 -M 4 -N 4",
         "size --sizes 2,4 --strategy initial",
-        "curve -M 5 -N 4",
+        pytest.param("curve -M 5 -N 4", marks=pytest.mark.long),
         "search -M 5 -N 4 --searches iid",
     ],
 )

@@ -68,7 +68,9 @@ def written(out: Path) -> Mapping[str, object]:
     found: dict[str, object] = {name: (out / name).read_bytes() for name in FILES}
     found |= {path.name: path.read_bytes() for path in sorted((out / "programs").glob("*.py"))}
     found["card"] = (out / "README.md").read_bytes().partition(b"\n")[2]
-    return {**found, "report": {**json.loads((out / "report.json").read_text()), "wall_s": 0}}
+    report = json.loads((out / "report.json").read_text())
+    assert set(report["digests"]) <= set(report["files"])
+    return {**found, "report": {**report, "wall_s": 0, "digests": None}}
 
 
 def paid(out: Path) -> list[str]:

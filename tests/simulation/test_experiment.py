@@ -200,7 +200,7 @@ def test_a_real_model_from_a_path_is_trained_on_small_functions(small_data: Path
 
 
 @pytest.mark.train
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
 def test_the_smoke_size_runs_every_arm_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
     from click.testing import CliRunner
