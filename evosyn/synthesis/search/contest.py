@@ -100,16 +100,8 @@ def decide(
     dropped = {names[text]: reason for text, reason in fresh.dropped.items() if text in names}
     if best is None or not rivals:
         winner = best or max(rivals, key=lambda text: merit(text, found[text]))
-        return Contest(
-            winner,
-            found[winner],
-            passed=best is None,
-            reference=names.get(winner),
-            gain=None,
-            draws=draws,
-            behind=places.behind(winner),
-            dropped=dropped,
-        )
+        made = Contest(winner, found[winner], best is None, names.get(winner), gain=None, draws=draws)
+        return made._replace(behind=places.behind(winner), dropped=dropped)
     places.add(found, rivals, best, PLACE_BATCHES)
     gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
     ahead = max(rivals, key=lambda text: (gains[text].bound, merit(text, found[text])))
@@ -120,18 +112,9 @@ def decide(
         key=lambda text: (-places.shortfall(text), gains[text].bound, merit(text, found[text])),
     )
     winner = leader if passing else best
-    return Contest(
-        winner,
-        found[winner],
-        passed=bool(passing),
-        reference=names[best],
-        gain=gains[leader],
-        draws=draws,
-        undecided=undecided,
-        held_back=places.behind_rule(ahead, best) if able and not passing else {},
-        behind=places.behind(winner),
-        dropped=dropped,
-    )
+    held_back = places.behind_rule(ahead, best) if able and not passing else {}
+    made = Contest(winner, found[winner], bool(passing), names[best], gains[leader], draws, undecided, held_back)
+    return made._replace(behind=places.behind(winner), dropped=dropped)
 
 
 def _undecided(fresh: FreshDraws) -> str:
