@@ -32,6 +32,20 @@ def test_what_several_programs_compute_alike_is_one_step():
         assert all(one in needs for step in needs for one in made.steps[step][1] if isinstance(one, int))
 
 
+def test_a_constant_is_no_step_and_zeros_of_both_signs_are_two():
+    """In Python 2 == 2.0 and 0.0 == -0.0."""
+    share = Node("row_mean", (Node("passed"),))
+    far = Node("place", (Node("top", (Node("spread", (share,)),)),))
+    mean = Node("add", (share, Node("row_mean", (Node("kin"),))))
+    gap = Node("gap", (Node("passed"), Node("solution_scores")))
+    twice = Program(Node("add", (mean, Node("power", (2.0, far)))), gap)
+    programs = [twice, Program(Node("power", (mean, 5.0)), gap)]
+    stacks = [stack.terminals for stack in stacked([evidence(1)])]
+    assert stack_bytes(programs, stacks) == [stack_bytes([program], stacks)[0] for program in programs]
+    signs = Steps([Program(Node("power", (share, zero)), gap) for zero in (0.0, -0.0)])
+    assert sum(op == "power" for op, _ in signs.steps) == 2
+
+
 ODD = np.array([0.0, -0.0, 1.0, 1 / 3, -2.5e9, 1e12, np.inf, -np.inf, np.nan])
 
 
