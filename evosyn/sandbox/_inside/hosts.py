@@ -39,9 +39,11 @@ class Hosts:
         self._hosts: dict[tuple[str, str | None], _Host] = {}
 
     def share(self, _items: range, _left_s: float, _limits: JobLimits, body: bytes) -> list[wire.Record]:
-        """Keep a context for later jobs, and forget those that none will ask for."""
+        """Keep a context for later jobs, and forget those that none will ask for, with their hosts."""
         key, pickled, gone = marshal.loads(body)
         self._contexts = {one: kept for one, kept in self._contexts.items() if one not in gone}
+        for host in [host for host in self._hosts if host[1] in gone]:
+            self._end(self._hosts.pop(host))
         self._contexts[key] = pickled
         return [wire.Record(wire.OK, 0.0, b"N")]
 
