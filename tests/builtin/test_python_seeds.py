@@ -196,6 +196,7 @@ def test_human_testings_reject_the_wrong_hints(crossexec: CrossExecutor, problem
 FEW = ("enclosed-lakes", "free-slots", "orvan-calendar", "parcel-fee", "runoff-vote", "sparse-polynomial")
 
 
+@pytest.mark.long
 def test_few_human_testings_reject_the_mistakes_of_the_offline_teacher(
     sandbox: Sandbox, problems: list[Problem]
 ) -> None:

@@ -20,6 +20,7 @@ def ablate(*arguments: object) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.long
 def test_search_compares_at_equal_budget_and_writes_table_and_plot(tmp_path, pool_file):
     result = ablate("search", "--pool", pool_file, "--out", tmp_path / "o", "--searches", "evolve,iid")
     assert result.returncode == 0, result.stderr

@@ -94,7 +94,14 @@ def test_repeating_the_command_shows_the_result_and_changes_nothing(finished):
     assert [(finished / name).read_bytes() for name in names] == before
 
 
-@pytest.mark.parametrize("name", ["strategy.py", "card.json", "report.json"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("strategy.py", marks=pytest.mark.long),
+        pytest.param("card.json", marks=pytest.mark.long),
+        "report.json",
+    ],
+)
 def test_a_file_that_was_lost_is_written_again(name, finished, tmp_path):
     copied = shutil.copytree(finished, tmp_path / "run")
     (copied / name).write_text("{") if name == "report.json" else (copied / name).unlink()
@@ -112,6 +119,7 @@ def test_continue_goes_on_from_a_finished_run(finished, tmp_path):
     assert before + 40 < after <= before + 64
 
 
+@pytest.mark.long
 def test_continue_and_a_plain_repeat_go_by_what_began_the_run_not_by_the_default(finished, tmp_path):
     source, out = finished.parent / "m.jsonl", tmp_path / "run"
 

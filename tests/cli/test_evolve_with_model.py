@@ -275,6 +275,7 @@ def test_hostile_programs_are_data_with_a_reason_and_none_stops_the_run(tmp_path
     assert len(set(HOSTILE) & set(reasons)) >= 8
 
 
+@pytest.mark.long
 def test_ablate_search_asks_the_model_within_its_calls(tmp_path, pool_file):
     sizes = ["-M", "5", "-N", "4", "--draws", "2", "--seeds", "2", "--calls", "6", "--set", "proposers.burst=4"]
     with ScriptedServer(program) as server:

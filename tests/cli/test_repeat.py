@@ -108,7 +108,7 @@ def _steps(out: Path) -> list[dict[str, object]]:
         "k --ks 1,2 -M 4 -N 4",
         "size --sizes 2,4 --strategy initial",
         pytest.param("curve -M 5 -N 4", marks=pytest.mark.long),
-        "search -M 5 -N 4 --searches iid",
+        pytest.param("search -M 5 -N 4 --searches iid", marks=pytest.mark.long),
     ],
 )
 def test_an_ablation_repeats_from_the_file_beside_its_table(line: str, pool_file: Path, tmp_path: Path) -> None:

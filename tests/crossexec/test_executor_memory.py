@@ -58,7 +58,7 @@ def peak_mb(problems: int, remembered: int) -> int:
     return int(done.stdout.split()[1])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_problems() -> None:
     assert peak_mb(120, 1000) < peak_mb(60, 1000) + 20
 

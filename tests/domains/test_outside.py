@@ -192,7 +192,10 @@ DOTTED = Names(
 ENTRIES = Names("short-answer", "script:script.json", "comments", "noted", "length:32", "bits", "flips")
 
 
-@pytest.mark.parametrize("names", [DOTTED, ENTRIES], ids=["dotted paths", "entry points"])
+@pytest.mark.parametrize(
+    "names",
+    [pytest.param(DOTTED, id="dotted paths", marks=pytest.mark.long), pytest.param(ENTRIES, id="entry points")],
+)
 def test_a_search_takes_a_plug_in_of_every_kind_with_its_options(
     installed: dict[str, str], tmp_path: Path, names: Names
 ) -> None:

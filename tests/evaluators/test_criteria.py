@@ -120,7 +120,7 @@ def test_criterion_two_looks_at_each_place_once(size: int, k: int, places: int) 
     assert len(looked_at(size, k)) == places
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ranked_matrices(), st.booleans())
 def test_what_passes_alone_can_reach_is_the_best_of_all_rankings_that_tie_equal_rows(
     case: tuple[PassMatrix, list[int], list[int]], criterion1: bool
@@ -133,6 +133,8 @@ def test_what_passes_alone_can_reach_is_the_best_of_all_rankings_that_tie_equal_
     distinct = sorted(set(rows))
     best = 0.0
     for places in itertools.product(range(len(distinct)), repeat=len(distinct)):
+        if len(set(places)) <= max(places):
+            continue  # a place is left out: the same ranking comes again without the gap
         scores = [places[distinct.index(row)] for row in rows]
         for testings in np.eye(matrix.verdicts_MN.shape[1]):
             best = max(best, float(judged(matrix, scores, testings, config).score_B[0]))

@@ -292,7 +292,7 @@ def test_known_rules_are_run_once_in_a_place_however_many_winners_are_compared_t
     assert first[UNRECORDED]["known"] == second[UNRECORDED]["known"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_parts_are_done_side_by_side_and_a_second_run_does_what_is_missing(tmp_path: Path, strong: Inputs) -> None:
     folder = tmp_path / "results"
     parts = [*PARTS[: protocol.FOLDS], Part(0, 0, "evolve")]

@@ -46,7 +46,7 @@ def open_folder() -> Iterator[Path]:
     [
         ("tests/sandbox/test_jobs.py", "not docker"),
         ("tests/sandbox/test_canaries.py", "not docker"),
-        ("tests/hostile", "not docker and not long"),
+        ("tests/hostile/test_hostile.py", "not docker and not long"),
         *(
             pytest.param(("tests/hostile", "not docker and long", f"{part}/{PARTS}"), marks=pytest.mark.long)
             for part in range(PARTS)

@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -17,13 +18,14 @@ import pytest
 
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status, StdioJob
 from evosyn.ports import Sandbox
-from evosyn.sandbox import _jail
+from evosyn.sandbox import _jail, open_sandbox
 from evosyn.sandbox._inside import remote, results, wire
 from evosyn.sandbox._inside.alarm import WAITING, Alarm, JobLimits
 from evosyn.sandbox._inside.forker import Boot, Server
 from evosyn.sandbox._inside.peer import NoValue, Peer
 from evosyn.sandbox._inside.remote import GRACE_S, Remote
 from evosyn.sandbox._pool import MAX_ATTEMPTS
+from evosyn.sandbox._watch import tree
 from evosyn.sandbox.local import LocalSandbox
 
 AMPLE = Limits(cpu_s=20.0, wall_s=300.0, budget_s=300.0)
@@ -64,6 +66,28 @@ def test_who_computes_little_for_the_load_does_not_wait(computed_s: float, naps:
     alarm = Alarm.__new__(Alarm)
     alarm.limits = JobLimits(1.0, 60.0, 60.0, 0, 0)
     assert alarm._waited(computed_s, naps) is waits
+
+
+def test_a_machine_that_stands_still_is_nobodys_waiting() -> None:
+    """All of the jail is stopped for longer than a program may wait: it cannot tell that from a busy host."""
+    program = "import time\ndef f():\n    time.sleep(0.6)\n    return 7"
+
+    def stand_still() -> None:
+        time.sleep(0.2)
+        lists = Path("/proc/self/task").glob("*/children")
+        below = [pid for one in lists for child in one.read_text().split() for pid in tree("/proc", int(child))]
+        for number, pause_s in ((signal.SIGSTOP, 2.5), (signal.SIGCONT, 0.0)):
+            for pid in below:
+                os.kill(pid, number)
+            time.sleep(pause_s)
+
+    with open_sandbox("local", workers=1) as sandbox:
+        calls(sandbox, program, Call())  # it has started
+        thread = threading.Thread(target=stand_still)
+        thread.start()
+        (outcome,) = calls(sandbox, program, Call(), limits=Limits(cpu_s=1.0, wall_s=60.0, budget_s=60.0))
+        thread.join()
+    assert (outcome.status, outcome.value) == (Status.OK, 7)
 
 
 @pytest.mark.parametrize(
@@ -189,6 +213,13 @@ def test_children_are_over_their_time_when_they_computed_or_only_waited_for_it(
     share: float | None, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert Watch(monkeypatch, LIMITS).over_after(share) == pytest.approx(seconds, abs=0.15)
+
+
+def test_children_do_not_wait_while_whoever_watches_them_gets_no_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(monkeypatch, LIMITS)
+    assert watch.over_after(0.0, most_s=1.8) is None
+    watch.now += 3.0
+    assert watch.over_after(0.0) == pytest.approx(LIMIT_S + 0.1, abs=0.15)
 
 
 def test_progress_gives_children_their_time_anew(monkeypatch: pytest.MonkeyPatch) -> None:

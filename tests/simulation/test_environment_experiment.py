@@ -187,7 +187,7 @@ def test_an_answer_that_nobody_could_judge_is_no_wrong_answer(boxes, tmp_path: P
 
 
 @pytest.mark.train
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
 def test_the_smoke_size_runs_every_arm_and_tells_the_same_again(tmp_path: Path) -> None:
     from evosyn.cli import group

@@ -298,7 +298,7 @@ def test_arms_of_the_other_recipe_and_the_large_size_are_refused(tmp_path: Path)
 
 
 @pytest.mark.train
-@pytest.mark.slow
+@pytest.mark.long
 @trained
 def test_the_smoke_size_runs_every_arm_and_one_that_was_lost_ends_alike(tmp_path: Path) -> None:
     from evosyn.cli import group

@@ -121,7 +121,7 @@ def test_an_adapter_is_trained_and_merged(small_data: Path, tiny_model: Path, sa
     assert (out / "model" / "merged" / "tokenizer.json").is_file()
 
 
-@pytest.mark.parametrize("prompts", [2, 8])
+@pytest.mark.parametrize("prompts", [2, pytest.param(8, marks=pytest.mark.long)])
 def test_a_killed_run_goes_on_from_its_last_checkpoint_as_if_nothing_had_been(
     prompts: int, small_data: Path, tiny_model: Path, tmp_path: Path
 ) -> None:

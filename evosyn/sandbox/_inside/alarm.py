@@ -1,9 +1,10 @@
 """The soft time limit of one item of work inside a child: CPU time first, waiting second.
 
 A program is stopped when it has *computed* for `cpu_s`, whatever the machine's load; when it has neither computed nor
-ended for as long as that (it sleeps, at once or in short naps, or waits for what never comes); and in any case after
-`wall_s`. The program may swallow or reset all of this, which is why the supervisor measures the same from outside and
-kills a little later.
+ended for as long as that (it sleeps, at once or in short naps, or waits for what never comes) while the machine ran on;
+and in any case after `wall_s`. A timer that rings late tells that nobody got the processor meanwhile, which is no
+waiting of the program's. The program may swallow or reset all of this, which is why the supervisor measures the same
+from outside and kills a little later.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ IDLE_SHARE = 0.002
 NAPPING_SHARE, NAP_S = 0.05, 0.001
 """So does one that computes for less than this share, and gives the processor away by itself before it has computed for
 so long at a time: one that stands in line for it behind others does not."""
+LOOKS, LATE_S = 4, 0.1
+"""How often it is looked at in the time after which it has waited for too long, and how late a look may be."""
 WAITING = 5.0
 """Waiting is charged at one second in so many, so that what an item costs hardly depends on the load."""
 
@@ -53,7 +56,7 @@ class Alarm:
 
     def __init__(self) -> None:
         self.armed = self._rang = False
-        self.started = self._began = 0.0
+        self.started = self._began = self._since = 0.0
         self.limits = JobLimits(1.0, 1.0, 1.0, 0, 0)
         self._seen, self._naps = 0.0, 0
         self._cpu_set_to = self._look_set_to = 0.0
@@ -67,7 +70,7 @@ class Alarm:
             waits: for another process, which is measured by itself: waiting has no limit here.
         """
         self.limits = limits
-        self._began = monotonic()
+        self._began = self._since = monotonic()
         self.started = self._seen = process_time()
         self._naps = getrusage(RUSAGE_SELF).ru_nvcsw
         self._rang = False
@@ -114,22 +117,25 @@ class Alarm:
             self._look_set_to = 0.0
             return
         now, cpu, naps = monotonic(), process_time(), getrusage(RUSAGE_SELF).ru_nvcsw
-        if now - self._began >= self.limits.cpu_s:
-            if self._waited(cpu - self._seen, naps - self._naps) or now - self._began >= self.limits.wall_s:
-                self._look_set_to = 0.0
-                self._rang = True
-                raise TimeLimit
-            self._seen, self._naps = cpu, naps
+        late = now - self._look_set_to > max(LATE_S, self.limits.cpu_s / (2 * LOOKS))
+        whole = now - self._since >= self.limits.cpu_s
+        waited = whole and not late and self._waited(cpu - self._seen, naps - self._naps)
+        if waited or now - self._began >= self.limits.wall_s:
+            self._look_set_to = now
+            self._rang = True
+            raise TimeLimit
+        if late or whole:
+            self._since, self._seen, self._naps = now, cpu, naps
         self._set_look(now)
 
     def _waited(self, computed_s: float, naps: int) -> bool:
-        """Since the last look."""
+        """Since it was last seen to compute."""
         share = computed_s / self.limits.cpu_s
         return share < IDLE_SHARE or (share < NAPPING_SHARE and computed_s < NAP_S * naps)
 
     def _set_look(self, now: float) -> None:
-        """Look once the item may have waited too long, then at the same interval, at last when its time is up."""
-        age = now - self._began
-        pause = (self.limits.cpu_s if age >= self.limits.cpu_s else self.limits.cpu_s - age, self.limits.wall_s - age)
-        self._look_set_to = now + max(0.001, min(pause))
+        """Look a few times until the item may have waited too long, and when its time is up."""
+        cpu_s, wall_s = self.limits.cpu_s, self.limits.wall_s
+        pause = min(cpu_s / LOOKS, self._since + cpu_s - now, self._began + wall_s - now)
+        self._look_set_to = now + max(0.001, pause)
         setitimer(ITIMER_REAL, self._look_set_to - now, REPEAT_S)

@@ -3,7 +3,8 @@
 What decides a verdict must never have been in the address space of what is judged, nor of any ancestor of it. So the
 ancestor knows numbers only: which kind of child, its limits, its descriptors. The child reads its own work, after it
 has hardened itself; the supervisor, a child like the others, holds texts and records. A *host* is a fork server of its
-own that has decoded one context, for the programs that run beside that context.
+own: one that has loaded a harness, and below it one for each context, which it has decoded, for the programs that run
+beside that context.
 """
 
 from __future__ import annotations
@@ -65,13 +66,15 @@ class Boot(NamedTuple):
         die: ask the kernel to be killed with the parent; in a jail, the jail's end is theirs.
         alarm: of the items.
         kinds: by kind of work, what a child does with its descriptors.
-        hosted: what a host has made of its context: a function of a program and an argument.
+        harness: what a host has loaded: a function of a program, a context and an argument.
+        hosted: what a host below it has made of its context: a function of a program and an argument.
     """
 
     filter: seccomp.Filter | None
     die: bool
     alarm: Alarm
     kinds: Sequence[Callable[[Boot, Order, list[int]], None]]
+    harness: Callable[[Any, Any, Any], Any] | None = None
     hosted: Callable[[Any, Any], Any] | None = None
 
 

@@ -1,6 +1,6 @@
-"""Harness jobs: a host for each harness and context, and a child of it for each job.
+"""Harness jobs: a host for each harness, below it one for each context, and a child of that for each job.
 
-A host decodes its one context and is the fork server of the programs that run beside it; a second context gets a second
+A host of a context decodes it and is the fork server of the programs that run beside it; a second context gets a second
 host, so that no program can find another's. Results never pass through a host.
 """
 
@@ -17,13 +17,27 @@ from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.remote import Remote, close, new_file
 from evosyn.sandbox._inside.results import RESULT_BYTES
 
-MOST = 16
-"""Hosts that live at the same time; the one used longest ago ends first."""
+MOST, MOST_HARNESSES = 16, 4
+"""Hosts of contexts, and of harnesses, that live at the same time; the one used longest ago ends first."""
+UNLIMITED = JobLimits(0.0, 0.0, 0.0, 0, 0)
 
 
 class _Host(NamedTuple):
+    """A fork server that a child of another one has become.
+
+    Attributes:
+        above: that other one; `slot` is the child's there.
+        remote: the new one.
+    """
+
+    above: Remote
     slot: int
     remote: Remote
+
+    def end(self) -> None:
+        """It ends its children when its socket closes, and then itself."""
+        self.remote.close()
+        self.above.end(self.slot)
 
 
 class Hosts:
@@ -36,6 +50,7 @@ class Hosts:
     def __init__(self, remote: Remote, watched: int) -> None:
         self._remote, self._watched = remote, watched
         self._contexts: dict[str, bytes] = {}
+        self._harnesses: dict[str, _Host] = {}
         self._hosts: dict[tuple[str, str | None], _Host] = {}
 
     def share(self, _items: range, _left_s: float, _limits: JobLimits, body: bytes) -> list[wire.Record]:
@@ -43,7 +58,7 @@ class Hosts:
         key, pickled, gone = marshal.loads(body)
         self._contexts = {one: kept for one, kept in self._contexts.items() if one not in gone}
         for host in [host for host in self._hosts if host[1] in gone]:
-            self._end(self._hosts.pop(host))
+            self._hosts.pop(host).end()
         self._contexts[key] = pickled
         return [wire.Record(wire.OK, 0.0, b"N")]
 
@@ -63,24 +78,30 @@ class Hosts:
         found = self._hosts.pop((source, key), None)
         if found is None:
             while len(self._hosts) >= MOST:
-                self._end(self._hosts.pop(next(iter(self._hosts))))
-            found = self._start(source, key)
+                self._hosts.pop(next(iter(self._hosts))).end()
+            context = b"" if key is None else self._contexts[key]
+            found = self._start(self._harness(source).remote, work.HOST, context)
         self._hosts[source, key] = found
         return found
 
-    def _start(self, source: str, key: str | None) -> _Host:
+    def _harness(self, source: str) -> _Host:
+        found = self._harnesses.pop(source, None)
+        if found is None:
+            while len(self._harnesses) >= MOST_HARNESSES:
+                oldest = next(iter(self._harnesses))
+                for below in [host for host in self._hosts if host[0] == oldest]:
+                    self._hosts.pop(below).end()
+                self._harnesses.pop(oldest).end()
+            found = self._start(self._remote, work.LOAD, source.encode("utf-8", "surrogatepass"))
+        self._harnesses[source] = found
+        return found
+
+    def _start(self, above: Remote, kind: int, data: bytes) -> _Host:
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-        text = new_file(source.encode("utf-8", "surrogatepass"))
-        context = new_file(b"" if key is None else self._contexts[key])
+        given = new_file(data)
         try:
-            order = Order(work.HOST, JobLimits(0.0, 0.0, 0.0, 0, 0))
-            slot = self._remote.fork(order, (theirs.fileno(), text, context))
+            slot = above.fork(Order(kind, UNLIMITED), (theirs.fileno(), given))
         finally:
             theirs.close()
-            close(text, context)
-        return _Host(slot, Remote(ours, self._watched))
-
-    def _end(self, host: _Host) -> None:
-        """It ends its children when its socket closes, and then itself."""
-        host.remote.close()
-        self._remote.end(host.slot)
+            close(given)
+        return _Host(above, slot, Remote(ours, self._watched))

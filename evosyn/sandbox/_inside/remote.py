@@ -193,12 +193,13 @@ class Remote:
 class _Clock:
     """Whether children that work together have used up their time since the last progress.
 
-    It counts what they computed; where they hardly computed at all for as long as they may compute, they only wait.
+    It counts what they computed; where they hardly computed at all for as long as they may compute, they only wait. A
+    look that comes late tells that nobody got the processor meanwhile: that is no waiting of theirs.
     """
 
     def __init__(self, limits: JobLimits, left_s: float) -> None:
         self._limits, self._left_s = limits, left_s
-        self._began = self._progress = self._moved = time.monotonic()
+        self._began = self._progress = self._moved = self._looked = time.monotonic()
         self._cpu = self._cpu_at_progress = self._cpu_at_move = 0.0
         self.pause_ms = 1000 * max(limits.cpu_s / 8, LOOK_S)
 
@@ -218,8 +219,10 @@ class _Clock:
         self._cpu = cpu_s if cpu_s is not None else (now - self._began) / WAITING
         if progressed:
             self._progress, self._cpu_at_progress = now, self._cpu
-        if progressed or self._cpu - self._cpu_at_move > RINGING_SHARE * (now - self._moved):
+        late = now - self._looked > 2 * self.pause_ms / 1000
+        if progressed or late or self._cpu - self._cpu_at_move > RINGING_SHARE * (now - self._moved):
             self._moved, self._cpu_at_move = now, self._cpu
+        self._looked = now
         return (
             self._cpu - self._cpu_at_progress >= limits.cpu_s + GRACE_S
             or now - self._progress >= limits.wall_s + GRACE_S

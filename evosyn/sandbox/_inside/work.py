@@ -15,7 +15,7 @@ from typing import Any
 
 from evosyn.sandbox._inside import child, forker, rpc, script
 
-CALLS, COMPANY, ARGUMENTS, PROGRAM, TESTING, WARM, COMPILE, RUN, HOST, HARNESS = range(10)
+CALLS, COMPANY, ARGUMENTS, PROGRAM, TESTING, WARM, COMPILE, RUN, LOAD, HOST, HARNESS = range(11)
 
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 OUTPUT_SLACK = 4096
@@ -134,20 +134,29 @@ def _printing(boot: forker.Boot, order: forker.Order, code: bytes, streams: tupl
     script.run(code, boot.alarm, order.limits, to)
 
 
-def _host(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:
-    socket, source, context = handles
+def _load(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:
+    socket, source = handles
     main = child.load(take(source).decode("utf-8", "surrogatepass"), "harness")["main"]
-    packed = take(context)
+    _serve(socket, boot._replace(harness=main))
+
+
+def _host(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:
+    socket, context = handles
+    main, packed = boot.harness, take(context)
     value: Any = None
     if packed:
         import pickle
 
         value = pickle.loads(packed)
     del packed
+    if main is not None:
+        _serve(socket, boot._replace(hosted=lambda program, argument: main(program, value, argument)))
+
+
+def _serve(socket: int, boot: forker.Boot) -> None:
     gc.freeze()
     gc.disable()
-    hosted = boot._replace(hosted=lambda program, argument: main(program, value, argument))
-    forker.Server(_socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, socket), hosted).serve()
+    forker.Server(_socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, socket), boot).serve()
 
 
 def _harness(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
@@ -158,4 +167,4 @@ def _harness(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None
         child.run_harness(boot.hosted, programs, marshal.loads(argument), _work(boot, order, records))
 
 
-KINDS = (_calls, _company, _arguments, _program, _testing, _warm, _compile, _run, _host, _harness)
+KINDS = (_calls, _company, _arguments, _program, _testing, _warm, _compile, _run, _load, _host, _harness)
