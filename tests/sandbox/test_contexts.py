@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import marshal
+import os
 from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from hostile_suite.host import descendants
 
 from evosyn.jobs import HarnessJob, Status
 from evosyn.ports import SandboxTools
@@ -16,7 +18,7 @@ from evosyn.records import PassMatrix
 from evosyn.sandbox import open_sandbox
 from evosyn.sandbox._contexts import SharedContexts
 from evosyn.sandbox._inside.alarm import JobLimits
-from evosyn.sandbox._inside.hosts import Hosts
+from evosyn.sandbox._inside.hosts import MOST, MOST_HARNESSES, Hosts
 from evosyn.sandbox._ray_node import MOST_CONTEXTS, NodeSandbox
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
@@ -60,6 +62,26 @@ def test_a_worker_forgets_what_it_is_told_and_nothing_else() -> None:
     for key, gone in (("a", ()), ("b", ()), ("c", ("a", "never"))):
         hosts.share(range(1), 0.0, JobLimits(0.0, 0.0, 0.0, 0, 0), marshal.dumps((key, b"x", gone), 2))
     assert set(hosts._contexts) == {"b", "c"}
+
+
+def test_hosts_end_with_what_they_are_for() -> None:
+    """One lives for each context that is asked for, below one for each harness, and no more than so many of either."""
+    with open_sandbox(workers=1, allow_weak=True, numpy=True) as sandbox:
+
+        def living(harness: str, keys: list[str]) -> int:
+            outcomes = sandbox.run([HarnessJob(harness, "", key, 2) for key in keys])
+            assert {outcome.status for (outcome,) in outcomes} == {Status.OK}
+            return len(descendants({os.getpid()}))
+
+        keys = [sandbox.share({"a": number}) for number in range(MOST + 4)]
+        one = living(ADDS, keys[:1])
+        assert living(ADDS, keys[:3]) == one + 2
+        assert living(ADDS, keys) == one - 1 + MOST
+        keys = [sandbox.share({"a": -1})]  # the worker hears of what is gone with the next that it is sent
+        assert living(ADDS, keys) == one
+        for number in range(MOST_HARNESSES + 4):
+            most = living(f"{ADDS}# {number}", keys)
+        assert most <= one + 2 * MOST_HARNESSES
 
 
 def test_a_runner_of_many_draws_holds_the_last_ones_alone(sandbox: Any) -> None:

@@ -10,11 +10,11 @@ import os
 import signal
 import threading
 import time
-from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from hostile_suite.host import descendants
 
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status, StdioJob
 from evosyn.ports import Sandbox
@@ -25,7 +25,6 @@ from evosyn.sandbox._inside.forker import Boot, Server
 from evosyn.sandbox._inside.peer import NoValue, Peer
 from evosyn.sandbox._inside.remote import GRACE_S, Remote
 from evosyn.sandbox._pool import MAX_ATTEMPTS
-from evosyn.sandbox._watch import tree
 from evosyn.sandbox.local import LocalSandbox
 
 AMPLE = Limits(cpu_s=20.0, wall_s=300.0, budget_s=300.0)
@@ -74,8 +73,7 @@ def test_a_machine_that_stands_still_is_nobodys_waiting() -> None:
 
     def stand_still() -> None:
         time.sleep(0.2)
-        lists = Path("/proc/self/task").glob("*/children")
-        below = [pid for one in lists for child in one.read_text().split() for pid in tree("/proc", int(child))]
+        below = descendants({os.getpid()})
         for number, pause_s in ((signal.SIGSTOP, 2.5), (signal.SIGCONT, 0.0)):
             for pid in below:
                 os.kill(pid, number)
