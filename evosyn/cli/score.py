@@ -61,6 +61,7 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
     unknown here.
     """
     from evosyn.cli._matrices import opened, scoring_of_run
+    from evosyn.evaluators.heldout import repeated_told, with_tasks
     from evosyn.evaluators.leaderboard import make_leaderboard
     from evosyn.rundir import write_atomic
     from evosyn.strategies import strategy_name
@@ -73,15 +74,24 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
             raise UsageError(f"--k {scoring.k}: criterion 2 looks at the k best and worst of {most} solutions; lower k")
         known_before = _known_before(config.strategies, pool)
         runner = workbench.runner
-        board = make_leaderboard(runner, pool.matrices, programs, scoring)
+        matrices, repeated = with_tasks(pool.matrices)
+        board = make_leaderboard(runner, matrices, programs, scoring)
         if card is not None:
             name, text = next(iter(programs.items()))
-            write_atomic(card, _card(runner, pool.matrices, name, text, scoring))
+            write_atomic(card, _card(runner, matrices, name, text, scoring))
     if as_json:
-        more = {"pool": pool.name, "simulated": pool.simulated, "of_run": which, "chosen_on": known_before}
+        more = {
+            "pool": pool.name,
+            "simulated": pool.simulated,
+            "of_run": which,
+            "chosen_on": known_before,
+            "repeated": repeated,
+        }
         click.echo(json.dumps({**more, **board.to_json()}, indent=2))
     else:
         show(board, f"{pool.name} ({which} problems)" if which else pool.name, simulated=pool.simulated)
+        if repeated:
+            click.echo(repeated_told(repeated))
         runs = {strategy_name(spec): _folder_of(spec) for spec in config.strategies}
         for name, count in known_before.items():
             told = f"{name} was chosen on {count} of these problems: its score here is too high"

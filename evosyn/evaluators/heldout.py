@@ -14,6 +14,8 @@ from evosyn.records import PassMatrix, content_id
 from evosyn.strategies.evidence import evidence_digest
 
 SHOWN, FEWEST_SHOWN = 3, 2
+NAMED = 5
+"""Problems that a message names."""
 TELLING = 4
 """Different rows, and different columns, of verdicts that two problems do not have in common by chance."""
 
@@ -84,6 +86,16 @@ def with_tasks(matrices: Sequence[PassMatrix]) -> WithTasks:
         for matrix in matrices
     ]
     return WithTasks(found, tuple(repeated))
+
+
+def repeated_told(names: Sequence[str]) -> str:
+    """For a person: which problems are of the task of one before them."""
+    return f"{len(names)} problems say what another one says, and count as one task with it: {listed(names)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first few of many names."""
+    return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
 
 
 def _followed(task: str, same: Mapping[str, str]) -> str:

@@ -46,6 +46,28 @@ def test_json_has_the_stable_keys(capsys: pytest.CaptureFixture[str], matrices: 
     assert {row["strategy"] for row in shown["strategies"]} >= {"initial", "gap", "codet", "random"}
 
 
+def test_problems_that_say_the_same_narrow_no_interval(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    human = np.array(["P", "F", "P", "F"])
+    cells = [np.where(rng.random((4, 5)) < rng.random(), "F", "P") for _ in range(12)]
+    widths = {}
+    for statement in ("Task {0}.", "Task {0}, said in way {1}."):
+        made = [
+            PassMatrix(f"p{index}-{copy}", cells[index], human, statement=statement.format(index, copy))
+            for index in range(12)
+            for copy in range(5)
+        ]
+        write_matrices(tmp_path / "m.jsonl", made)
+        arguments = ("--pool", str(tmp_path / "m.jsonl"), "--strategy", "initial")
+        shown = json.loads(run(capsys, *arguments, "--json")[1])
+        low, high = shown["strategies"][0]["ci"]
+        widths[statement] = high - low
+        many = "48 problems say what another one says, and count as one task with it: p0-1, p0-2, "
+        assert (many in run(capsys, *arguments)[1]) is (len(shown["repeated"]) == 48) is ("{1}" not in statement)
+    same, different = widths.values()
+    assert same > 2 * different > 0
+
+
 def test_an_invalid_strategy_is_named_with_its_reason_and_ends_with_1(
     capsys: pytest.CaptureFixture[str], matrices: str, tmp_path: Path
 ) -> None:

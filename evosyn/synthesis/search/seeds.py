@@ -13,7 +13,17 @@ from typing import NamedTuple
 
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import NO_RIGHT, ConsistencyConfig, unusable
-from evosyn.evaluators.heldout import Split, WithTasks, pool_of, split_problems, task_of, with_tasks
+from evosyn.evaluators.heldout import (
+    NAMED,
+    Split,
+    WithTasks,
+    listed,
+    pool_of,
+    repeated_told,
+    split_problems,
+    task_of,
+    with_tasks,
+)
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evaluators.views import searched
 from evosyn.journal import INPUTS
@@ -26,8 +36,6 @@ FEWEST = 4
 """Problems that a search and its held-out check need at least."""
 FEW_HELD_OUT = 10
 """Below so many held-out problems a warning is due: the score of a program on them is uncertain by 0.3."""
-NAMED = 5
-"""Problems that a message names."""
 
 
 class LeftOut(NamedTuple):
@@ -81,15 +89,10 @@ class Seeds:
             notes += [few_held_out(tasks)] if tasks < FEW_HELD_OUT else []
         if self.untelling:
             many = f"the human testings of {len(self.untelling)} problems accept every solution"
-            notes.append(f"{many}, so no strategy gains by those: {_listed(self.untelling)}")
+            notes.append(f"{many}, so no strategy gains by those: {listed(self.untelling)}")
         if self.repeated:
-            many = f"{len(self.repeated)} problems say what another one says, and count as one task with it"
-            notes.append(f"{many}: {_listed(self.repeated)}")
+            notes.append(repeated_told(self.repeated))
         return notes
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
 
 
 def told(usable: int, details: Mapping[str, str]) -> str:
