@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import tempfile
@@ -278,6 +279,21 @@ class RunDir:
         """The same, as indented JSON with a schema version."""
         stamped = {"v": SCHEMA, **value} if isinstance(value, dict) else value
         return self.write(name, json.dumps(stamped, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def digest(self, name: str) -> str:
+        """Of a file as it is."""
+        return hashlib.sha256(self.file(name).read_bytes()).hexdigest()[:16]
+
+    def altered(self, report: Mapping[str, Json]) -> list[str]:
+        """Files that a report is of (`digests`) and that are not as they were written; reports of earlier versions do
+        not say how."""
+        digests, own = report.get("digests"), self.path.resolve()
+        return [
+            name
+            for name, digest in (digests.items() if isinstance(digests, dict) else ())
+            if self.file(name).is_file() and self.file(name).resolve().is_relative_to(own)
+            if self.digest(name) != digest
+        ]
 
     def read_json(self, name: str) -> Json:
         """

@@ -125,7 +125,7 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
         raise UsageError(
             f"RUN {run}: {lacks}; give a directory that `evosyn evolve SEEDS --out RUN` wrote, or a strategy file"
         )
-    text = load_strategy(file)
+    text = load_strategy(run)
     run, report = _made_by(run, file, text)
     source = seeds or _seeds_of(run)
     problems = tuple(pool.problem for pool in load_pools(source))

@@ -6,7 +6,6 @@ what it found, and writes `report.json` (DESIGN.md section 4).
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import time
@@ -68,7 +67,7 @@ def complete(
         raise TeacherUnavailable(_failing(search.state, search.limits.failures))
     made = {"evosyn": __version__, **(settings or {})}
     report = _held_report(run)
-    altered = _altered(run, report)
+    altered = run.altered(report)
     if altered or not _is_whole(run, report, {**_course(search.state, stopped), "finished_by": made}):
         if on_end is not None:
             on_end(stopped)
@@ -111,26 +110,10 @@ def _is_whole(run: RunDir, known: Mapping[str, Json], told: Mapping[str, Json]) 
     return all(isinstance(name, str) and run.file(name).is_file() for name in files)
 
 
-def _altered(run: RunDir, known: Mapping[str, Json]) -> list[str]:
-    """Files that a report is of and that are not as they were written; reports of earlier versions do not say how."""
-    digests = known.get("digests")
-    own = run.path.resolve()
-    return [
-        name
-        for name, digest in (digests.items() if isinstance(digests, dict) else ())
-        if run.file(name).is_file() and run.file(name).resolve().is_relative_to(own)
-        if _digest(run.file(name)) != digest
-    ]
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-
-
 def _files(run: RunDir) -> dict[str, Json]:
     """What was written: the names, and digests of those that are files."""
     names = sorted(run.written)
-    return {"files": names, "digests": {name: _digest(run.file(name)) for name in names if run.file(name).is_file()}}
+    return {"files": names, "digests": {name: run.digest(name) for name in names if run.file(name).is_file()}}
 
 
 def _keep(altered: Sequence[Path]) -> None:

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from evosyn.errors import UsageError
 from evosyn.records import Candidate
+from evosyn.rundir import RunDir
 
 HOME = "evosyn.strategies.known"
 GROUP = "evosyn.strategies"
 """The entry points that add known strategies: each names a module whose text is the program."""
 
-PROGRAM = "strategy.py"
-"""Name of the winner's file in a run directory."""
+PROGRAM, REPORT = "strategy.py", "report.json"
+"""Names of the winner's file in a run directory, and of what is told of it."""
 
 
 EVOLVED_BY = "Filtering strategy evolved by evosyn"
@@ -66,7 +67,8 @@ def load_strategy(spec: str | Path) -> str:
     A known name means that strategy whatever lies in the working directory; `./NAME` is a path.
 
     Raises:
-        UsageError: it is none of these, or cannot be read.
+        UsageError: it is none of these, cannot be read, or is no longer what the run wrote.
+        CorruptRun: the report of the run is damaged.
     """
     path = Path(spec)
     if is_known(spec):
@@ -74,6 +76,7 @@ def load_strategy(spec: str | Path) -> str:
     if path.is_dir():
         if not (path / PROGRAM).is_file():
             raise UsageError(f"strategy {path}: has no {PROGRAM}; is it a finished `evosyn evolve` run?")
+        _require_own(path)
         path = path / PROGRAM
     elif not path.is_file():
         if path.suffix == ".py" or os.sep in str(spec):
@@ -83,6 +86,16 @@ def load_strategy(spec: str | Path) -> str:
         return _text_in(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"strategy {path}: cannot be read: {error}") from error
+
+
+def _require_own(folder: Path) -> None:
+    """See that the winner of a run is what the run wrote."""
+    run = RunDir(folder)
+    if run.file(REPORT).is_file() and PROGRAM in run.altered(run.read_json(REPORT)):
+        raise UsageError(
+            f"strategy {folder}: its {PROGRAM} is not as the run wrote it (it was altered, or cut off); repeat the "
+            f"`evosyn evolve` command, which writes its own again and keeps this one, or name {folder / PROGRAM}"
+        )
 
 
 def _text_in(path: Path) -> str:

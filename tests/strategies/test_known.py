@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from evosyn.codec import load
 from evosyn.errors import UsageError
 from evosyn.records import Candidate, PassMatrix, Ranking
+from evosyn.rundir import RunDir
 from evosyn.strategies import EVOLVED_BY, known_names, load_known, load_strategy, strategy_id
 from evosyn.strategies.evidence import evidence_of, select, sub_matrix
 from evosyn.strategies.grammar.openings import OPENINGS
@@ -240,3 +241,14 @@ def test_a_strategy_whose_evidence_was_not_recorded_is_invalid_and_says_what() -
     packed = pack([evidence_of(PassMatrix("p", np.array([list("PF"), list("FP")])))])
     found = _harness.main(load_known("mbr"), packed, {"screen": 1, "budget_s": 60.0})
     assert found["unknown"] == ["values"] and "MBR compares" in found["reason"]
+
+
+def test_the_winner_of_a_run_is_what_the_run_wrote_and_a_file_is_what_it_holds(tmp_path: Path) -> None:
+    run = RunDir(tmp_path / "run")
+    run.write("strategy.py", load_known("gap"))
+    run.write_json("report.json", {"digests": {"strategy.py": run.digest("strategy.py")}})
+    assert load_strategy(run.path) == load_known("gap")
+    run.file("strategy.py").write_text(load_known("codet"))
+    with pytest.raises(UsageError, match=r"its strategy\.py is not as the run wrote it .* name .*run/strategy\.py"):
+        load_strategy(run.path)
+    assert load_strategy(run.path / "strategy.py") == load_known("codet")
