@@ -65,7 +65,7 @@ def test_a_worker_forgets_what_it_is_told_and_nothing_else() -> None:
 
 
 def test_hosts_end_with_what_they_are_for() -> None:
-    """One lives for each context that is asked for, below one for each harness, and no more than so many of either."""
+    """One lives for each context that is asked for again, below one for each harness, and no more than so many."""
     with open_sandbox(workers=1, allow_weak=True, numpy=True) as sandbox:
 
         def living(harness: str, keys: list[str]) -> int:
@@ -75,11 +75,16 @@ def test_hosts_end_with_what_they_are_for() -> None:
 
         keys = [sandbox.share({"a": number}) for number in range(MOST + 4)]
         one = living(ADDS, keys[:1])
-        assert living(ADDS, keys[:3]) == one + 2
-        assert living(ADDS, keys) == one - 1 + MOST
+        assert living(ADDS, keys[:3]) == one + 1
+        assert living(ADDS, keys[:3]) == one + 3
+        assert living(ADDS, keys[:3]) == one + 3
+        assert living(ADDS, keys[3:MOST]) == living(ADDS, keys[:3]) == one + 3
+        assert living(ADDS, keys[3:MOST]) == one + MOST
+        assert living(ADDS, keys[MOST:]) == one + MOST - 4
         keys = [sandbox.share({"a": -1})]  # the worker hears of what is gone with the next that it is sent
         assert living(ADDS, keys) == one
         for number in range(MOST_HARNESSES + 4):
+            living(f"{ADDS}# {number}", keys)
             most = living(f"{ADDS}# {number}", keys)
         assert most <= one + 2 * MOST_HARNESSES
 

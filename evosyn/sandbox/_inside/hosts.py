@@ -1,7 +1,8 @@
 """Harness jobs: a host for each harness, below it one for each context, and a child of that for each job.
 
 A host of a context decodes it and is the fork server of the programs that run beside it; a second context gets a second
-host, so that no program can find another's. Results never pass through a host.
+host, so that no program can find another's. Many contexts are asked for once: the first job beside one is a child of
+the harness's host, and decodes it by itself. Results never pass through a host.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ class Hosts:
         self._remote, self._watched = remote, watched
         self._contexts: dict[str, bytes] = {}
         self._harnesses: dict[str, _Host] = {}
-        self._hosts: dict[tuple[str, str | None], _Host] = {}
+        self._hosts: dict[tuple[str, str | None], _Host | None] = {}
 
     def share(self, _items: range, _left_s: float, _limits: JobLimits, body: bytes) -> list[wire.Record]:
         """Keep a context for later jobs, and forget those that none will ask for, with their hosts."""
         key, pickled, gone = marshal.loads(body)
         self._contexts = {one: kept for one, kept in self._contexts.items() if one not in gone}
         for host in [host for host in self._hosts if host[1] in gone]:
-            self._hosts.pop(host).end()
+            self._forget(host)
         self._contexts[key] = pickled
         return [wire.Record(wire.OK, 0.0, b"N")]
 
@@ -66,23 +67,31 @@ class Hosts:
         """A record for each program of the job; after a timeout or a crash the others are not run."""
         source, key, parts = marshal.loads(body)
         host = self._host(source, key)
-        given = new_file(parts)
+        given = [new_file(parts)] if host else [new_file(parts), self._context(key)]
         order = Order(work.HARNESS, limits, items.start, items.stop, left_s, RESULT_BYTES)
         try:
-            ended, made = to_its_end(host.remote, order, (given,), 1 + len(items))
+            ended, made = to_its_end((host or self._harness(source)).remote, order, given, 1 + len(items))
         finally:
-            close(given)
+            close(*given)
         return whole(made[1:], len(items), ended, limits)
 
-    def _host(self, source: str, key: str | None) -> _Host:
+    def _host(self, source: str, key: str | None) -> _Host | None:
+        """None for the first job beside a context."""
+        asked = (source, key) in self._hosts
         found = self._hosts.pop((source, key), None)
-        if found is None:
-            while len(self._hosts) >= MOST:
-                self._hosts.pop(next(iter(self._hosts))).end()
-            context = b"" if key is None else self._contexts[key]
-            found = self._start(self._harness(source).remote, work.HOST, context)
+        if asked and found is None:
+            found = self._start(self._harness(source).remote, work.HOST, self._context(key))
+        while len(self._hosts) >= MOST:
+            self._forget(next(iter(self._hosts)))
         self._hosts[source, key] = found
         return found
+
+    def _context(self, key: str | None) -> int:
+        return new_file(b"" if key is None else self._contexts[key])
+
+    def _forget(self, host: tuple[str, str | None]) -> None:
+        if (found := self._hosts.pop(host)) is not None:
+            found.end()
 
     def _harness(self, source: str) -> _Host:
         found = self._harnesses.pop(source, None)
@@ -90,15 +99,14 @@ class Hosts:
             while len(self._harnesses) >= MOST_HARNESSES:
                 oldest = next(iter(self._harnesses))
                 for below in [host for host in self._hosts if host[0] == oldest]:
-                    self._hosts.pop(below).end()
+                    self._forget(below)
                 self._harnesses.pop(oldest).end()
-            found = self._start(self._remote, work.LOAD, source.encode("utf-8", "surrogatepass"))
+            found = self._start(self._remote, work.LOAD, new_file(source.encode("utf-8", "surrogatepass")))
         self._harnesses[source] = found
         return found
 
-    def _start(self, above: Remote, kind: int, data: bytes) -> _Host:
+    def _start(self, above: Remote, kind: int, given: int) -> _Host:
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-        given = new_file(data)
         try:
             slot = above.fork(Order(kind, UNLIMITED), (theirs.fileno(), given))
         finally:

@@ -10,7 +10,7 @@ import fcntl
 import gc
 import marshal
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from evosyn.sandbox._inside import child, forker, rpc, script
@@ -142,6 +142,12 @@ def _load(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:
 
 def _host(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:
     socket, context = handles
+    _serve(socket, boot._replace(hosted=_beside(boot, context)))
+
+
+def _beside(boot: forker.Boot, context: int) -> Callable[[Any, Any], Any]:
+    """What the harness does with a program beside this context, which is decoded."""
+    assert boot.harness is not None
     main, packed = boot.harness, take(context)
     value: Any = None
     if packed:
@@ -149,8 +155,7 @@ def _host(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:
 
         value = pickle.loads(packed)
     del packed
-    if main is not None:
-        _serve(socket, boot._replace(hosted=lambda program, argument: main(program, value, argument)))
+    return lambda program, argument: main(program, value, argument)
 
 
 def _serve(socket: int, boot: forker.Boot) -> None:
@@ -160,11 +165,12 @@ def _serve(socket: int, boot: forker.Boot) -> None:
 
 
 def _harness(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
-    body, records = handles
+    body, records, *context = handles
+    main = _beside(boot, *context) if context else boot.hosted
+    assert main is not None
     (argument,) = parts(body, 0, 1)
-    if boot.hosted is not None:
-        programs = parts(body, 1 + order.first, 1 + order.stop)
-        child.run_harness(boot.hosted, programs, marshal.loads(argument), _work(boot, order, records))
+    programs = parts(body, 1 + order.first, 1 + order.stop)
+    child.run_harness(main, programs, marshal.loads(argument), _work(boot, order, records))
 
 
 KINDS = (_calls, _company, _arguments, _program, _testing, _warm, _compile, _run, _load, _host, _harness)
