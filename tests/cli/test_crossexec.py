@@ -118,7 +118,7 @@ def many(count: int, seconds: float) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.long)])
 def test_a_run_that_was_ended_goes_on_and_ends_the_same(tmp_path: Path, name: str) -> None:
     pool = pool_file(tmp_path, *many(400, 0.01))
     command = [

@@ -19,7 +19,8 @@ from evosyn.records import PassMatrix
 from evosyn.rundir import RunDir
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")
-SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
+SMALL = ["-M", "8", "-N", "6", *(f"--set={key}" for key in SETS)]
+"""Whole matrices, which have one draw, so that a search ends soon."""
 
 
 def matrices(path: Path, *, problems: int = 14, rows: int = 8, columns: int = 6, seed: int = 3) -> Path:
@@ -213,7 +214,7 @@ def test_same_seed_same_journal_at_any_concurrency_and_another_seed_another(tmp_
     [
         (lambda path: path / "none.jsonl", (), "no such file"),
         (lambda path: matrices(path / "m.jsonl", problems=2), (), "4 are needed"),
-        (lambda path: matrices(path / "m.jsonl"), ("-M", "50"), "the largest that work: -M 8 -N 4"),
+        (lambda path: matrices(path / "m.jsonl"), ("-M", "50"), "the largest that work: -M 8 -N 6"),
         (lambda path: matrices(path / "m.jsonl"), ("--proposer", "nonsense"), "nothing is named 'nonsense'"),
         (lambda path: matrices(path / "m.jsonl"), ("--proposer", "rewrite"), "--model provider/name"),
         (lambda path: matrices(path / "m.jsonl"), ("--set", "islands.cuont=3"), "did you mean 'count'"),
@@ -377,7 +378,11 @@ def test_the_winner_meets_every_known_rule_also_where_the_search_began_with_none
     from evosyn.strategies import load_known
 
     out = tmp_path / "out"
-    done = run(*command(matrices(tmp_path / "m.jsonl"), out, "--evaluations", "1", "--set", "known=false"))
+    done = run(
+        *command(
+            matrices(tmp_path / "m.jsonl"), out, "-M", "5", "-N", "4", "--evaluations", "1", "--set", "known=false"
+        )
+    )
     assert done.returncode in (0, 1), done.stderr
     report = json.loads((out / "report.json").read_text())
     chosen = report["selection"]

@@ -84,7 +84,7 @@ def out(tmp_path_factory) -> Path:
     count = len(PROGRAMS) + len(REPLIES) + 2
     with ScriptedServer(Script()) as server:
         arguments = [sys.executable, "-m", "evosyn", "evolve", folder / "m.jsonl", "--out", folder / "out"]
-        arguments += ["-M", "4", "-N", "4", "--iterations", count]
+        arguments += ["-M", "6", "-N", "5", "--iterations", count]
         settings = ("scoring.draws=2", "loop.lag=1", "loop.concurrency=1", "known=false")
         arguments += [word for key in settings for word in ("--set", key)]
         arguments += ["--proposer", "diff", "--model", "openai/scripted", "--base-url", server.base_url, "--quiet"]

@@ -15,7 +15,7 @@ from evosyn.records import Pool, Problem, Testing
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.strategies import load_known
 
-SMALL = ("-M", "3", "-N", "3", "--iterations", "3", "--proposer", "rewrite", "--json", "--allow-weak-sandbox")
+SMALL = ("-M", "4", "-N", "4", "--iterations", "3", "--proposer", "rewrite", "--json", "--allow-weak-sandbox")
 SETS = ("scoring.draws=2", "finalists=2", "islands.count=1", "pool.solutions=4", "pool.testings=4", "draw.attempts=2")
 
 

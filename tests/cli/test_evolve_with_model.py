@@ -20,7 +20,7 @@ from evosyn.strategies.proposers.genetic import AROUND
 from evosyn.teachers.chat import QUESTION
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "proposers.around=6", "finalists=5")
-SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
+SMALL = ["-M", "8", "-N", "6", *(f"--set={key}" for key in SETS)]
 
 
 def program(body, times):  # noqa: ARG001

@@ -13,7 +13,7 @@ from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.synthesis.search.openevolve import ModelEndpoint
 
 SETS = ("scoring.draws=2", "islands.count=2", "finalists=5")
-SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
+SMALL = ["-M", "8", "-N", "6", *(f"--set={key}" for key in SETS)]
 
 
 def reply(body, times):

@@ -45,7 +45,7 @@ def strategies(runner):
         matrices = [
             PassMatrix(f"p{n}", np.where(one, "P", "F"), np.where(human, "P", "F")) for n, one in enumerate(cells)
         ]
-        config = EvolveConfig(scoring=ConsistencyConfig(M=5, N=4, draws=2), finalists=2)
+        config = EvolveConfig(scoring=ConsistencyConfig(M=6, N=5, draws=2), finalists=2)
         return EvolvedStrategies(runner, select(matrices, config, simulated=False), config)
 
     return create

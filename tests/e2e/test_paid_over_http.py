@@ -57,7 +57,7 @@ def synthesize(inputs: Path) -> list[str]:
 def evolve(inputs: Path) -> list[str]:
     keys = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "proposers.around=6", "finalists=5")
     sets = [word for key in keys for word in ("--set", key)]
-    return ["evolve", str(inputs / "matrices.jsonl"), "-M", "5", "-N", "4", "--iterations", "40", *sets]
+    return ["evolve", str(inputs / "matrices.jsonl"), "-M", "8", "-N", "6", "--iterations", "40", *sets]
 
 
 COMMANDS = {

@@ -379,6 +379,7 @@ def test_the_oracle_sees_processes_that_are_left(
     assert f"{len(left)} processes were left" in "".join(finding.detail for finding in spoilt.findings)
 
 
+@pytest.mark.long
 def test_the_oracle_sees_our_own_process_grow(
     backends: Callable[[str], Backend], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:

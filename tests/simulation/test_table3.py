@@ -120,6 +120,7 @@ def test_a_student_reads_what_was_done_and_types_it_again():
 
 @needs_train
 @pytest.mark.train
+@pytest.mark.long
 def test_the_smoke_size_runs_every_arm_in_rooms_and_goes_on_where_it_stopped(shells, tmp_path: Path):
     assert shells.level
     out = tmp_path / "run"

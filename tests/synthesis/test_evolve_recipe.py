@@ -310,7 +310,7 @@ def test_where_nothing_evolved_is_shown_to_be_better_the_report_and_the_program_
         assert strategy_id(text) == report["best"]["id"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_winner_beats_the_initial_strategy_where_it_can(tmp_path):
     source = tmp_path / "m.jsonl"
     write_matrices(source, [matrix(n) for n in range(40)])

@@ -35,7 +35,7 @@ def export(data: Path, form: str, out: Path) -> None:
 
 @needs_train
 @pytest.mark.train
-@pytest.mark.slow
+@pytest.mark.long
 def test_exported_data_trains_through_trls_own_command(small_data: Path, random_model: Path, tmp_path: Path) -> None:
     export(small_data, "sft", tmp_path / "sft")
     line = [
