@@ -271,7 +271,7 @@ def test_every_command_takes_a_domain_that_is_installed(installed: dict[str, str
     first = json.loads((tmp_path / "matrices" / "matrices.jsonl").read_text().splitlines()[0])
     assert (first["verdicts"][0], first["human"], first["groups"]) == ("PPFF", "PPPFFF", [0, 0, 0, 1, 2, 3])
     arms = ("--proposer", "comments=1", "--proposer", "genetic=3")
-    run("evolve", "pool.jsonl", "-M", "6", "-N", "4", "--evaluations", "120", "--out", "run", "--quiet", *arms)
+    run("evolve", "pool.jsonl", "-M", "4", "-N", "4", "--evaluations", "120", "--out", "run", "--quiet", *arms)
     assert '"commenting"' in (tmp_path / "run" / "journal.jsonl").read_text()
     run("synthesize", "run", "--out", "data", "--quiet", *SCRIPTED)
     assert "SIMULATED by scripted" in (tmp_path / "data" / "README.md").read_text()

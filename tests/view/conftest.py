@@ -21,7 +21,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)><script>alert(2)</script><!--&\u
 """Closes the script, brings its own, and holds what a page must escape: line and direction marks, a control code."""
 VISIBLE = "</script><img src=x onerror=alert(1)><script>alert(2)</script><!--&\\u2028\\u202e\\x1b[31m"
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")
-SMALL = ["-M", "8", "-N", "6", *(f"--set={key}" for key in SETS)]
+SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
 
 
 def _toy_parts() -> ModuleType:
