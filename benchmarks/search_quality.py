@@ -12,11 +12,12 @@ hold for the winners that were found, and the differences of each search seed st
 compared by the search seeds that both have. A share of the gap to the oracle is a paired bootstrap of the ratio. Each
 winner is said to be a program that the search made, one that it started from, or a known rule; the best of the latter
 two by the train problems is a row, over which evolution's own share is read. Each winner is also compared with the best
-known rule of every other pool on the tasks that it did not see, and of its own without texts and values. `run` does
-what is missing, part by part, and may be stopped at any time; what is done stands in
-`benchmarks/search_quality/SETTING.jsonl`, which `report` reads; each part says by which code it was made. Settings:
-`asserts` and `lists` (a pool with texts, each check or each list a testing), `strong` (recorded matrices), `both`
-(asserts and strong, searched together), `weak`, `mixed` (the offline teacher on the bundled seeds, a simulation).
+known rule of every other pool on the tasks that it did not see (with hindsight, and as its train problems choose it),
+and of its own without texts and values. `run` does what is missing, part by part, and may be stopped at any time; what
+is done stands in `benchmarks/search_quality/SETTING.jsonl`, which `report` reads; each part says by which code it was
+made. Settings: `asserts` and `lists` (a pool with texts, each check or each list a testing), `strong` (recorded
+matrices), `both` (asserts and strong, searched together), `weak`, `mixed` (the offline teacher on the bundled seeds, a
+simulation).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def main() -> int:
         inputs = Inputs(options.work, options.pool, options.strong, options.evaluations)
         run(inputs, options.results, names, processes=options.processes, minutes=options.minutes)
     settings = [Setting(options.results, name) for name in names]
-    print("\n".join(line for setting in settings for line in (*lines(setting), "")))
+    print("\n".join(line for setting in settings for line in (*lines(setting, settings), "")))
     print("\n".join(together(settings)))
     return 0
 

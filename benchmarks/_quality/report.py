@@ -7,16 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from _quality.protocol import ARMS, HELD_DRAWS, KINDS, PARTS, SIMULATED
-from _quality.rows import BEST, OPENING, REFERENCE, Difference, Pairing, Row, Setting
+from _quality.protocol import ARMS, HELD_DRAWS, KINDS, PARTS, SIMULATED, Part
+from _quality.rows import BEST, OPENING, REFERENCE, Difference, Pairing, Row, Setting, of_chosen
 from evosyn.evaluators.intervals import Interval, Strata, between
 from evosyn.records import Json
 
 PAIRS = (("evolve", "iid"), ("evolve", OPENING), ("evolve", BEST), ("evolve", "hillclimb"))
 
 
-def lines(setting: Setting) -> Iterator[str]:
-    """A setting: what its parts come from, the table of rows, differences, and what winners are."""
+def lines(setting: Setting, others: Sequence[Setting] = ()) -> Iterator[str]:
+    """A setting: what its parts come from, the table of rows, differences, and what winners are, there and elsewhere.
+
+    Args:
+        others: settings that say which known rule would be chosen on their train problems.
+    """
     label = " (SIMULATED: the offline teacher)" if setting.name in SIMULATED else ""
     yield f"## {setting.name}{label}: {len(setting.parts)} of {len(PARTS)} parts"
     yield from _codes(setting)
@@ -29,7 +33,11 @@ def lines(setting: Setting) -> Iterator[str]:
             yield _pair(setting, setting.rows[one], setting.rows[other])
     for arm in ARMS:
         yield from _winners(arm, setting.searches(arm))
-    yield from _searches(setting.searches("evolve"))
+    found = {part: value for part, value in setting.parts.items() if part.arm == "evolve"}
+    for name in dict.fromkeys(name for one in found.values() for name in one["elsewhere"]):
+        there = {part: one["elsewhere"][name] for part, one in found.items() if name in one["elsewhere"]}
+        yield _elsewhere(name, there, next((one for one in others if one.name == name), None))
+    yield from _searches(list(found.values()))
 
 
 def together(settings: Sequence[Setting]) -> Iterator[str]:
@@ -110,11 +118,9 @@ def _winners(arm: str, found: Sequence[Mapping[str, Json]]) -> Iterator[str]:
 
 
 def _searches(found: Sequence[Mapping[str, Json]]) -> Iterator[str]:
-    """How winners of evolution were chosen, and how they do elsewhere."""
+    """How winners of evolution were chosen."""
     if not found:
         return
-    for name in dict.fromkeys(name for one in found for name in one["elsewhere"]):
-        yield _elsewhere(name, [one["elsewhere"][name] for one in found if name in one["elsewhere"]])
     drawn = [one["draws"]["fresh"] for one in found]
     errors = [one["gain"][2] for one in found if one["gain"]]
     yield (
@@ -124,14 +130,26 @@ def _searches(found: Sequence[Mapping[str, Json]]) -> Iterator[str]:
     )
 
 
-def _elsewhere(name: str, found: Sequence[Mapping[str, Json]]) -> str:
-    """How winners stand to the best known rule of a place; an invalid one is worth nothing to who uses it there."""
-    ahead = [(one["winner"] or 0.0) - one["known"] for one in found]
-    invalid = sum(one["winner"] is None for one in found)
-    return (
-        f"winners on {name}, over the rule that is best there with hindsight: {np.mean(ahead):+.3f}, "
-        f"{min(ahead):+.3f} to {max(ahead):+.3f} ({len(found)} folds and seeds, {invalid} invalid, which count as 0)"
+def _elsewhere(name: str, found: Mapping[Part, Mapping[str, Json]], place: Setting | None) -> str:
+    """How winners stand to known rules of a place; an invalid one is worth nothing to who uses it there."""
+    worth = {part: one["winner"] or 0.0 for part, one in found.items()}
+    invalid = sum(one["winner"] is None for one in found.values())
+    told = _spread([worth[part] - one["known"] for part, one in found.items()])
+    begins = (
+        {}
+        if place is None
+        else {part: place.parts[Part(part.fold)] for part in found if Part(part.fold) in place.parts}
     )
+    chosen = [worth[part] - float(np.mean(of_chosen(one, "chosen"))) for part, one in begins.items()]
+    return (
+        f"winners on {name}, over the rule that is best there with hindsight: {told} "
+        f"({len(found)} folds and seeds, {invalid} invalid, which count as 0)"
+        + (f"; over the known rule that is chosen on train there: {_spread(chosen)}" if chosen else "")
+    )
+
+
+def _spread(gaps: Sequence[float]) -> str:
+    return f"{np.mean(gaps):+.3f}, {min(gaps):+.3f} to {max(gaps):+.3f}"
 
 
 def _shown(mean: float, interval: Interval | None) -> str:

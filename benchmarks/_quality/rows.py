@@ -91,7 +91,7 @@ class Setting:
         names = [name for name in self.begins[0]["rows"] if all(name in one["rows"] for one in self.begins)]
         found = [Row(name, self._joined(one["rows"][name] for one in self.begins)) for name in names]
         for name, key in ((BEST, "chosen"), (OPENING, "chosen_opening")):
-            found.append(Row(name, self._joined(_of_chosen(one, key) for one in self.begins)))
+            found.append(Row(name, self._joined(of_chosen(one, key) for one in self.begins)))
         for name in (ORACLE, REACHABLE):
             if all(one[name] for one in self.begins):
                 found.append(Row(name, self._joined(one[name] for one in self.begins)))
@@ -153,7 +153,7 @@ class Setting:
         return float(gained.sum() / possible.sum()), self.strata.share(gained, possible)
 
 
-def _of_chosen(part: Mapping[str, Json], key: str) -> Sequence[float]:
+def of_chosen(part: Mapping[str, Json], key: str) -> Sequence[float]:
     """Scores of a rule that was chosen on train; 0 where it is invalid on what is held out."""
     nothing = [0.0] * len(part["problems"])
     scores: Sequence[float] = {**part["rows"], **part["openings"]}.get(part[key], nothing)

@@ -203,6 +203,17 @@ def test_a_winner_that_is_invalid_elsewhere_counts_as_nothing(tmp_path: Path) ->
     assert "hindsight: +0.040, -0.200 to +0.100 (15 folds and seeds, 3 invalid, which count as 0)" in line
 
 
+def test_winners_are_compared_with_the_rule_that_is_chosen_elsewhere_without_hindsight(tmp_path: Path) -> None:
+    place = {"best": "codet", "known": 0.6, "problems": PER_FOLD, "winner": 0.55}
+    found = {Part(fold, 0, "evolve"): {"lists": place} for fold in range(protocol.FOLDS)}
+    setting, lists = filled(tmp_path, "strong", elsewhere=found), filled(tmp_path, "lists")
+    chosen = lists.mean(lists.rows[BEST])
+    (line,) = [one for one in lines(setting, [setting, lists]) if one.startswith("winners on lists")]
+    assert "hindsight: -0.050, " in line
+    assert f"; over the known rule that is chosen on train there: {0.55 - chosen:+.3f}, " in line
+    assert "chosen on train there" not in told(setting, "winners on lists")
+
+
 def test_parts_that_come_from_different_code_are_said_to(tmp_path: Path) -> None:
     assert "different code" not in "\n".join(lines(filled(tmp_path, "lists")))
     changed = {part: "0ther" for part in PARTS if part.seed == 2}
