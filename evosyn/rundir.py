@@ -18,6 +18,7 @@ from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1
+REPORT = "report.json"
 _DATABASE = ("", "-wal", "-shm", "-journal")
 """How the names of the files end that SQLite makes of one."""
 KEPT_BEFORE = {"turns.jsonl", "states", "evaluations"}.union(
@@ -302,7 +303,7 @@ class RunDir:
             CorruptRun: it is no file, not JSON, or not an object.
         """
         path = self.file(name)
-        remedy = WRITTEN_AGAIN if name == "report.json" else PUT_BACK
+        remedy = WRITTEN_AGAIN if name == REPORT else PUT_BACK
         if not is_held(path):
             raise UsageError(f"{self.path}: has no {name}; is it the directory that an evosyn command wrote?")
         try:

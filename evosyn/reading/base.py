@@ -16,11 +16,10 @@ from typing import ClassVar, Generic, TypeVar
 from evosyn.errors import CorruptRun, UsageError, is_held
 from evosyn.reading.conclusions import Conclusion
 from evosyn.records import Json, PassMatrix
-from evosyn.rundir import RunDir
+from evosyn.rundir import REPORT, RunDir
 from evosyn.strategies import load_strategy, strategy_name
 
 T = TypeVar("T")
-REPORT = "report.json"
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from evosyn.errors import UsageError
 from evosyn.records import Candidate
-from evosyn.rundir import RunDir
+from evosyn.rundir import REPORT, RunDir
 
 HOME = "evosyn.strategies.known"
 GROUP = "evosyn.strategies"
 """The entry points that add known strategies: each names a module whose text is the program."""
 
-PROGRAM, REPORT = "strategy.py", "report.json"
-"""Names of the winner's file in a run directory, and of what is told of it."""
+PROGRAM = "strategy.py"
+"""Name of the winner's file in a run directory."""
 
 
 EVOLVED_BY = "Filtering strategy evolved by evosyn"

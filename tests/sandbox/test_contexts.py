@@ -18,7 +18,7 @@ from evosyn.records import PassMatrix
 from evosyn.sandbox import open_sandbox
 from evosyn.sandbox._contexts import SharedContexts
 from evosyn.sandbox._inside.alarm import JobLimits
-from evosyn.sandbox._inside.hosts import MOST, MOST_HARNESSES, Hosts
+from evosyn.sandbox._inside.hosts import MOST, MOST_HARNESSES, SMALL, Hosts
 from evosyn.sandbox._ray_node import MOST_CONTEXTS, NodeSandbox
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
@@ -81,6 +81,9 @@ def test_hosts_end_with_what_they_are_for() -> None:
         assert living(ADDS, keys[3:MOST]) == living(ADDS, keys[:3]) == one + 3
         assert living(ADDS, keys[3:MOST]) == one + MOST
         assert living(ADDS, keys[MOST:]) == one + MOST - 4
+        large = [sandbox.share({"a": 1, "b": bytes(SMALL + 1)})]
+        assert living(ADDS, large) == one + MOST - 4, "it has a host at once, in place of the oldest"
+        del large
         keys = [sandbox.share({"a": -1})]  # the worker hears of what is gone with the next that it is sent
         assert living(ADDS, keys) == one
         for number in range(MOST_HARNESSES + 4):

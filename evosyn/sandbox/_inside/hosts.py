@@ -1,8 +1,8 @@
 """Harness jobs: a host for each harness, below it one for each context, and a child of that for each job.
 
 A host of a context decodes it and is the fork server of the programs that run beside it; a second context gets a second
-host, so that no program can find another's. Many contexts are asked for once: the first job beside one is a child of
-the harness's host, and decodes it by itself. Results never pass through a host.
+host, so that no program can find another's. Many contexts are asked for once: the first job beside a small one is a
+child of the harness's host, and decodes it by itself, within its own memory. Results never pass through a host.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from evosyn.sandbox._inside.results import RESULT_BYTES
 
 MOST, MOST_HARNESSES = 16, 4
 """Hosts of contexts, and of harnesses, that live at the same time; the one used longest ago ends first."""
+SMALL = 1 << 22
+"""Bytes of a context that a job may decode by itself: no more than any job has room for."""
 UNLIMITED = JobLimits(0.0, 0.0, 0.0, 0, 0)
 
 
@@ -76,8 +78,8 @@ class Hosts:
         return whole(made[1:], len(items), ended, limits)
 
     def _host(self, source: str, key: str | None) -> _Host | None:
-        """None for the first job beside a context."""
-        asked = (source, key) in self._hosts
+        """None for the first job beside a small context."""
+        asked = (source, key) in self._hosts or (key is not None and len(self._contexts[key]) > SMALL)
         found = self._hosts.pop((source, key), None)
         if asked and found is None:
             found = self._start(self._harness(source).remote, work.HOST, self._context(key))
