@@ -33,6 +33,7 @@ from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.search.trial import run_split
+from evosyn.synthesis.search.winner import contest_report
 from evosyn.workbench import Workbench
 
 
@@ -114,6 +115,7 @@ class Bench:
             if contest.gain is None
             else [contest.gain.mean, contest.gain.lower, contest.gain.drawing_error],
             "draws": contest.draws._asdict(),
+            "rounds": contest_report(contest)["rounds"],
             "winner": winner,
             "elsewhere": dict(self.elsewhere(setting, part.fold, winner)) if part.arm == "evolve" else {},
             "controller_s": seconds,

@@ -144,7 +144,7 @@ def _phase(name: str, usage: Mapping[str, Json]) -> str:
 def print_leaderboard(report: Mapping[str, Json]) -> None:
     """One table over train and held-out problems, best held-out score first."""
     from evosyn.evaluators.intervals import Interval, between
-    from evosyn.reading.conclusions import known_winner
+    from evosyn.reading.winners import known_winner
 
     boards = report["leaderboard"]
     train = {row["strategy"]: row for row in boards["train"]["strategies"]}

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from evosyn.evaluators.draws import DrawCount, with_error
-from evosyn.evaluators.views import ONLY_RIGHT, UNRECORDED
+from evosyn.reading.winners import known_winner, why_chosen
 from evosyn.records import Json
 from evosyn.textual import score_text
 
@@ -80,11 +79,11 @@ def of_search(
     size = f" Only {tasks} problems were held out, too few to decide it." if tasks < FEWEST_HELD_OUT else ""
     rule = known_winner(report)
     made = f", made by {best['proposer']}" if best.get("proposer") else ""
-    if (report.get("selection") or {}).get("winner_is") == "opening":
+    if (report.get("selection") or {}).get("winner_is") in ("opening", "start"):
         made = ", one of the programs that the search started from"
     won = f"the known rule {rule}: no evolved program was shown to be better" if rule else f"{best['id']}{made}"
     won += f", after {report['evaluations']} evaluations"
-    why = (*_why_chosen(report.get("selection") or {}), *_why_better(card))
+    why = (*why_chosen(report.get("selection") or {}), *_why_better(card))
     if ours is None:
         why = (f"It is invalid on the held-out problems: {best.get('heldout_invalid')}", *why)
     others = (row for row in board["strategies"] if row["strategy"] not in ("evolved", rule) and row["invalid"] is None)
@@ -105,17 +104,6 @@ def _stands(score: float, ours: float | None) -> str:
     the interval of the best of many would be that of one that was named beforehand."""
     higher = ours is None or score - ours >= ALIKE_SCORES
     return f"{'scores higher' if higher else 'does as well'} there: {score:.3f}"
-
-
-def known_winner(report: Mapping[str, Json]) -> str | None:
-    """The known rule that a search ended with; None where the winner is a program of its own."""
-    chosen = report.get("selection") or {}
-    return chosen["known"] if _known_won(chosen) else None
-
-
-def _known_won(chosen: Mapping[str, Json]) -> bool:
-    """Reports of earlier versions do not say what the winner is, only whether it is none of the known rules."""
-    return bool(chosen["winner_is"] == "known" if "winner_is" in chosen else not chosen.get("evolved_wins", True))
 
 
 def _wasted(proposers: Mapping[str, Json]) -> Iterator[str]:
@@ -278,47 +266,6 @@ def of_ablation(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
         return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
     told = [line for table in tables.values() for line in table["remarks"]]
     return Conclusion("done", f"{told[0]}." if told else f"{', '.join(tables)} finished.", why=tuple(told[1:]))
-
-
-def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
-    """How the best finalist stood to the best known rule."""
-    if chosen.get("gain") is None:
-        return ()
-    kind = "no finalist is better by more than chance" if _known_won(chosen) else "the winner is better"
-    if chosen.get("undecided"):
-        kind = f"no finalist could be shown to be better, since {chosen['undecided']}"
-    if fallen := _held_back(chosen):
-        told = ", ".join(f"by {by:.4f} {_of_place(place)}" for place, by in fallen.items())
-        kind = f"the best finalist is better over all, and falls behind {told}"
-    drawn = chosen["draws"]  # of an earlier version it is how many there were
-    drawn = DrawCount(**drawn) if isinstance(drawn, Mapping) else f"{drawn} draws"
-    draws = with_error(drawn, chosen["drawing_error"], chosen.get("drawing_error_asked"))
-    bound = f"gain {chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}"
-    return (
-        f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({bound}, {draws})",
-        *_where_behind(chosen),
-    )
-
-
-def _held_back(chosen: Mapping[str, Json]) -> dict[str, float]:
-    """Where the best finalist lost, and by how much; in reports of earlier versions the pool that decided it."""
-    if "held_back" in chosen:
-        return {place: one["by"] for place, one in chosen["held_back"].items()}
-    if chosen["gain_lower"] <= 0 or not _known_won(chosen):
-        return {}
-    pool, gain = min((chosen.get("gain_by_pool") or {}).items(), key=lambda item: item[1], default=("", 0.0))
-    return {pool: -gain} if pool else {}
-
-
-def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
-    """Pools, or views of the seeds, where a known rule ranks better than the winner."""
-    for place, one in (chosen.get("behind") or {}).items():
-        where = f"On the seeds {_of_place(place)}"
-        yield f"{where} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
-
-
-def _of_place(place: str) -> str:
-    return place if place == UNRECORDED else f"with {place}" if place.startswith(ONLY_RIGHT) else f"in {place}"
 
 
 def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:

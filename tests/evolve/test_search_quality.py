@@ -93,11 +93,12 @@ def told(setting: Setting, begin: str) -> str:
 
 def test_folds_searches_and_held_out_draws_are_others_than_those_that_were_looked_at() -> None:
     tasks = [f"HumanEval/{number}" for number in range(164)]
-    before = [SeedTree(0).child("fold", task).integer() % protocol.FOLDS for task in tasks]
-    together = sum(protocol.fold_of(task) == fold for task, fold in zip(tasks, before, strict=True))
-    assert VERSION == 5 and together < len(tasks) / 3, "a fifth stays by chance"
+    for root in (0, 5):
+        before = [SeedTree(root).child("fold", task).integer() % protocol.FOLDS for task in tasks]
+        together = sum(protocol.fold_of(task) == fold for task, fold in zip(tasks, before, strict=True))
+        assert VERSION == 6 and together < len(tasks) / 3, "a fifth stays by chance"
+        assert protocol.held_out("lists").seed != SeedTree(root).child("held out").integer() % 2**31
     assert min(np.bincount([protocol.fold_of(task) for task in tasks])) > 20
-    assert protocol.held_out("lists").seed != SeedTree(0).child("held out").integer() % 2**31
     evolve = [part for part in PARTS if part.arm == "evolve"]
     seeds = {protocol.search_seed(name, part) for name in protocol.SETTINGS for part in evolve}
     assert len(seeds) == len(protocol.SETTINGS) * len(evolve)
@@ -315,6 +316,7 @@ def test_parts_are_done_side_by_side_and_a_second_run_does_what_is_missing(tmp_p
     assert held == {f"HumanEval/{number}" for number in range(40)}, "every problem is held out once"
     begins, search = found[parts[0]], found[parts[-1]]
     assert len(search["scores"]) == len(begins["problems"])
+    assert [one["passed"] for one in search["rounds"]][-1] == (search["winner_is"] == "evolved")
     assert {one["code"] for one in found.values()} == {protocol.code_digest()}
     assert search["winner_is"] == kind_of(search["winner"], known_rules(), openings())
     assert begins["rows"].keys() <= known_rules().keys() and begins["openings"].keys() == openings().keys()

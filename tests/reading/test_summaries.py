@@ -255,6 +255,16 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
     found = of_search({**report, "selection": {**chosen, **opening}}, None, "", None)
     assert found.won == "c_1, one of the programs that the search started from, after 3 evaluations"
     assert "codet: the winner is better (gain" in found.why[-1]
+    first = {"over": "codet", "passed": True, "gain": 0.06, "gain_lower": 0.04, "held_back": {}}
+    second = {**first, "over": "opening gap", "passed": False, "gain": 0.01, "gain_lower": -0.002}
+    for more, said in (
+        ({}, "no program of the search is better by more than chance (gain +0.0100, lower bound -0.0020)"),
+        ({"passed": True}, "the winner is better (gain"),
+        ({"held_back": {"two": {"by": 0.02}}}, "search is better over all, and falls behind by 0.0200 in two (gain"),
+    ):
+        rounds = {**chosen, **opening, "rounds": [first, {**second, **more}]}
+        told = of_search({**report, "selection": rounds}, None, "", None).why[-1]
+        assert told.startswith("On the seeds, against opening gap, the best of what it started from: ") and said in told
     earlier = of_search({**report, "selection": {**chosen, "draws": 40}}, None, "", None)
     assert "lower bound -0.0100, 40 draws, standard error from drawing 0.1000)" in earlier.why[1]
     for error, said in ((0.007, ", above the 0.005 asked for)"), (0.0049, "drawing 0.0049)")):

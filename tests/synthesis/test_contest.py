@@ -88,9 +88,10 @@ class Scripted:
         return next((one for one in found if isinstance(one, Invalid)), found)
 
 
-def contest(finalists, known, matrices, runner=None, *, views=True):
+def contest(finalists, known, matrices, runner=None, *, views=True, begun=()):
     texts = {name: name for name in known}
-    return decide([Candidate(text) for text in finalists], texts, runner or Scripted(), matrices, SCORING, views=views)
+    tiers = [[Candidate(text, detail={"opening": text}) for text in begun], map(Candidate, finalists)]
+    return decide(list(map(list, tiers)), texts, runner or Scripted(), matrices, SCORING, views=views)
 
 
 MANY = [matrix(number) for number in range(12)]
@@ -280,6 +281,41 @@ def test_who_falls_behind_where_all_solutions_are_right_does_not_win_though_hard
     assert found.held_back[ONLY_RIGHT].by > 0.2
     assert contest(["strict", "knowing"], ["counting"], MANY).winner == "knowing"
     assert contest(["strict"], ["counting"], MANY, views=False).winner == "strict"
+
+
+def test_what_a_search_made_has_to_beat_the_best_of_what_it_started_from():
+    """The best of thousands that fits these problems as well as the best of a few is the luckier one."""
+    assert contest(["knowing", "mostly"], ["counting"], MANY).winner == "knowing"
+    found = contest(["knowing for its own reasons"], ["counting"], MANY, begun=["inverse", "knowing"])
+    assert (found.winner, found.reference, found.passed) == ("knowing", "counting", True)
+    first, second = found.rounds
+    assert (first.passed, second.passed, found.names[second.holder]) == (True, False, "opening knowing")
+    assert found.gain == first.gain and (second.gain.mean, second.gain.bound) == (0.0, 0.0)
+    known = contest(["counting in turn"], ["counting"], MANY, begun=["inverse"])
+    assert (known.winner, known.passed, [one.holder for one in known.rounds]) == ("counting", False, ["counting"] * 2)
+
+
+PROGRAMS |= {
+    "halfway": lambda evidence: (knowing if evidence.passed_MN.sum() % 2 else counting)(evidence),
+    "texts": lambda evidence: (knowing if evidence.solution_texts else counting)(evidence),
+}
+
+
+def test_a_program_that_is_better_than_the_opening_that_holds_the_place_wins_and_its_gain_is_that_over_the_rule():
+    found = contest(["knowing"], ["counting"], MANY, begun=["halfway"])
+    assert found.winner == "knowing" and [one.passed for one in found.rounds] == [True, True]
+    assert found.gain is not None and found.gain.mean > found.rounds[1].gain.mean > found.rounds[1].gain.lower > 0
+    errors = [one.gain.drawing_error for one in found.rounds]
+    assert max(errors) < DRAWING_ERROR or found.draws.fresh == MOST_BATCHES * BATCH
+
+
+def test_a_program_that_is_behind_the_opening_in_one_place_does_not_take_its_place():
+    texts = [replace(one, solution_texts=tuple(map(str, range(12)))) for one in MANY]
+    assert contest(["texts"], ["counting"], texts).winner == "texts"
+    found = contest(["texts"], ["counting"], texts, begun=["halfway"])
+    second = found.rounds[1]
+    assert (found.winner, second.passed, found.held_back) == ("halfway", False, {}) and second.gain.lower > 0
+    assert second.held_back[UNRECORDED].rule == "opening halfway"
 
 
 class FailingLater(Scripted):

@@ -1,15 +1,17 @@
-"""Finalists against the best known rule on fresh draws: is one of them better, and by more than chance?
+"""Finalists against who is best so far, on fresh draws: is one of them better, and by more than chance?
 
 Every program is scored on the same draws, which the search never saw, and as many as it takes until drawing others
-would hardly move the paired gain. A finalist may win if the lower end of the 95 % interval of its mean gain (over
-tasks, those in the same pools on their own) lies above zero and it falls behind that rule in no place (`places`).
-The best of thousands of candidates on some thirty problems is partly the luckiest one; docs/evolve.md has the figures
-behind this rule.
+would hardly move the paired gain. A finalist takes the place of another if the lower end of the 95 % interval of its
+mean gain (over tasks, those in the same pools on their own) lies above zero and it falls behind in no place (`places`).
+The best of thousands of candidates on some thirty problems is partly the luckiest one. So finalists come in tiers, the
+few that were there before the search first: the best known rule holds the place, and every tier has to win it from who
+holds it by then. docs/evolve.md has the figures behind this rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from evosyn.errors import UsageError
@@ -34,6 +36,23 @@ UNLIKELY = 4.0
 """Errors from drawing by which a bound lies below zero where no further draws will lift it."""
 
 
+class Round(NamedTuple):
+    """One tier of finalists against who held the place.
+
+    Attributes:
+        holder: the text of that; `leader`: of the best of the tier.
+        gain: of the leader over the holder.
+        passed: whether it took the place.
+        held_back: where the holder, or the best known rule, is better than the leader, which lost for that.
+    """
+
+    holder: str
+    leader: str
+    gain: Gain
+    passed: bool
+    held_back: Mapping[str, Behind]
+
+
 class Contest(NamedTuple):
     """How a winner was found.
 
@@ -44,10 +63,12 @@ class Contest(NamedTuple):
         gain: of the winner over that rule, or of the best finalist where none passed; None where there is nothing to
             compare.
         draws: how many it was compared on.
+        rounds: one for each tier that has somebody.
         undecided: why no finalist could be shown to be better, whatever it gained; empty where one could.
         held_back: where the rule is better than the best finalist, which lost for that.
         behind: where another known rule is better than the winner.
         dropped: known rules that fell out on the way, with the reason.
+        names: of all programs, by text.
     """
 
     winner: str
@@ -56,14 +77,16 @@ class Contest(NamedTuple):
     reference: str | None
     gain: Gain | None
     draws: DrawCount
+    rounds: Sequence[Round] = ()
     undecided: str = ""
     held_back: Mapping[str, Behind] = {}
     behind: Mapping[str, Behind] = {}
     dropped: Mapping[str, str] = {}
+    names: Mapping[str, str] = {}
 
 
 def decide(
-    finalists: Sequence[Candidate],
+    tiers: Sequence[Sequence[Candidate]],
     known: Mapping[str, str],
     runner: StrategyRunner,
     matrices: Sequence[PassMatrix],
@@ -71,10 +94,10 @@ def decide(
     *,
     views: bool = True,
 ) -> Contest:
-    """The finalist that is better than every known rule, or the best known rule.
+    """The finalist that is better than who was best of the tiers before its own, or the best known rule.
 
     Args:
-        finalists: the best of the search first.
+        tiers: finalists; those that nothing was chosen by first.
         known: program texts by name.
         scoring: with the seed that the draws are made by.
         views: compare also without texts and values, and with right solutions only.
@@ -82,39 +105,87 @@ def decide(
     Raises:
         UsageError: no program is valid.
     """
-    names = {text: name for name, text in known.items()}
+    rules = [*known.values()]
+    names = {one.text: name_of(one) for one in chain(*tiers)} | {text: name for name, text in known.items()}
     fresh = FreshDraws(runner, matrices, scoring)
-    rivals = [one.text for one in finalists if one.text not in names]
-    found = fresh.score([*rivals, *names], FIRST_BATCHES)
+    texts = [[one.text for one in tier if one.text not in rules] for tier in tiers]
+    found = fresh.score([*chain(*texts), *rules], FIRST_BATCHES)
     if not found:
         raise UsageError("no program of the search is valid on fresh draws of its own problems")
-    rules = sorted((text for text in names if text in found), key=lambda text: -found[text].score)
-    places = Places(fresh, found, names, rules[:KNOWN_LEADERS], views=views, solutions=scoring.M)
-    rivals = _leaders([text for text in rivals if text in found], found, rules[:1], places, fresh.strata)
-    if rules and rivals:
-        rules = list(dict.fromkeys([*rules[:KNOWN_LEADERS], *(one for one in places.best_of_pools if one in found)]))
-        found = _compared(fresh, rivals, rules, found)
-        rivals, rules = [text for text in rivals if text in found], [text for text in rules if text in found]
-    best = max(rules, key=lambda text: found[text].score, default=None)
+    ordered = sorted(_of(rules, found), key=lambda text: -found[text].score)
+    leading = ordered[:KNOWN_LEADERS]
+    places = Places(fresh, found, rules, leading, names, views=views, solutions=scoring.M)
+    texts = [_leaders(_of(tier, found), found, ordered[:1], places, fresh.strata) for tier in texts]
+    if ordered and any(texts):
+        rules = list(dict.fromkeys([*leading, *_of(places.best_of_pools, found)]))
+        found = _compared(fresh, texts, rules, found)
+        texts = [_of(tier, found) for tier in texts]
+    rivals = list(chain(*texts))
+    best = max(_of(rules, found), key=lambda text: found[text].score, default=None)
     draws = fresh.count(len(next(iter(found.values())).scores_BP))
-    dropped = {names[text]: reason for text, reason in fresh.dropped.items() if text in names}
+    dropped = {names[text]: reason for text, reason in fresh.dropped.items() if text in known.values()}
     if best is None or not rivals:
         winner = best or max(rivals, key=lambda text: merit(text, found[text]))
-        made = Contest(winner, found[winner], best is None, names.get(winner), gain=None, draws=draws)
+        reference = None if best is None else names[best]
+        made = Contest(winner, found[winner], best is None, reference, gain=None, draws=draws, names=names)
         return made._replace(behind=places.behind(winner), dropped=dropped)
     places.add(found, rivals, best, PLACE_BATCHES)
-    gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
-    ahead = max(rivals, key=lambda text: (gains[text].bound, merit(text, found[text])))
-    able = [] if (undecided := _undecided(fresh)) else [text for text in rivals if gains[text].bound > 0]
-    passing = [text for text in able if not places.behind_rule(text, best)]
+    undecided = _undecided(fresh)
+    rounds = list[Round]()
+    for tier in filter(None, texts):
+        rounds.append(_round(tier, best, _holder(rounds, best), found, places, fresh.strata, able=not undecided))
+    winner, closest = _holder(rounds, best), max(rounds, key=lambda one: (one.gain.bound, one.gain.mean))
+    passed = winner != best
+    gain = gain_of(found[winner], found[best], fresh.strata) if passed else closest.gain
+    made = Contest(winner, found[winner], passed, names[best], gain, draws, rounds, undecided)
+    held_back = {} if passed else closest.held_back
+    return made._replace(held_back=held_back, behind=places.behind(winner), dropped=dropped, names=names)
+
+
+def name_of(candidate: Candidate) -> str:
+    """What it was before the search, or its id."""
+    opening = candidate.detail.get("opening")
+    return f"opening {opening}" if opening else str(candidate.detail.get("name") or candidate.id)
+
+
+def _of(texts: Iterable[str], found: Mapping[str, Scored]) -> list[str]:
+    """Those that are still valid."""
+    return [text for text in texts if text in found]
+
+
+def _holder(rounds: Sequence[Round], best: str) -> str:
+    """Who took the place last."""
+    return next((one.leader for one in reversed(rounds) if one.passed), best)
+
+
+def _round(
+    tier: Sequence[str],
+    best: str,
+    holder: str,
+    found: Mapping[str, Scored],
+    places: Places,
+    strata: Strata,
+    *,
+    able: bool,
+) -> Round:
+    """One tier against who holds the place: it must be better than that and than the best known rule.
+
+    Args:
+        able: whether anything can be shown at all.
+    """
+    standards = list(dict.fromkeys([best, holder]))
+    gains = {text: gain_of(found[text], found[holder], strata) for text in tier}
+    ahead = max(tier, key=lambda text: (gains[text].bound, merit(text, found[text])))
+    better = [
+        text for text in tier if able and all(gain_of(found[text], found[one], strata).bound > 0 for one in standards)
+    ]
+    behind = {text: {**places.behind_rule(text, best), **places.behind_rule(text, holder)} for text in tier}
+    passing = [text for text in better if not behind[text]]
     leader = max(
         passing or [ahead],
         key=lambda text: (-places.shortfall(text), gains[text].bound, merit(text, found[text])),
     )
-    winner = leader if passing else best
-    held_back = places.behind_rule(ahead, best) if able and not passing else {}
-    made = Contest(winner, found[winner], bool(passing), names[best], gains[leader], draws, undecided, held_back)
-    return made._replace(behind=places.behind(winner), dropped=dropped)
+    return Round(holder, leader, gains[leader], bool(passing), behind[ahead] if better and not passing else {})
 
 
 def _undecided(fresh: FreshDraws) -> str:
@@ -144,24 +215,39 @@ def _leaders(
 
 
 def _compared(
-    fresh: FreshDraws, rivals: Sequence[str], rules: Sequence[str], first: dict[str, Scored]
+    fresh: FreshDraws, tiers: Sequence[Sequence[str]], rules: Sequence[str], first: dict[str, Scored]
 ) -> dict[str, Scored]:
     """Leaders and rules on draws that come after the first, until others would hardly move a gain. Who can no longer
-    win is left out on the way; what was drawn before stands where no rule is valid any more."""
+    win is left out on the way, but for the best of each tier; what was drawn before stands where no rule is valid any
+    more."""
     found: dict[str, Scored] = {}
     batches = FIRST_BATCHES
     while fresh.draws_matter and fresh.batches < FIRST_BATCHES + MOST_BATCHES:
-        more = fresh.score([*rivals, *rules], batches)
+        more = fresh.score([*chain(*tiers), *rules], batches)
         if not any(text in more for text in rules):
             break
-        rivals, rules = [text for text in rivals if text in more], [text for text in rules if text in more]
+        tiers, rules = [_of(tier, more) for tier in tiers], _of(rules, more)
         found = {text: joined(found[text], scored) if found else scored for text, scored in more.items()}
-        if not rivals:
+        if not any(tiers):
             break
         best, batches = max(rules, key=lambda text: found[text].score), 1
-        gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
-        able = [text for text in rivals if gains[text].lower + UNLIKELY * gains[text].drawing_error >= 0]
-        rivals = able or [max(rivals, key=lambda text: gains[text].lower)]
-        if max(gains[text].drawing_error for text in rivals) < DRAWING_ERROR:
+        tiers = [_hopeful(tier, found, best, fresh.strata) for tier in tiers]
+        if max(_errors(tiers, found, best, fresh.strata)) < DRAWING_ERROR:
             break
-    return {text: found[text] for text in (*rivals, *rules)} if found else first
+    return {text: found[text] for text in (*chain(*tiers), *rules)} if found else first
+
+
+def _hopeful(tier: Sequence[str], found: Mapping[str, Scored], best: str, strata: Strata) -> list[str]:
+    """Those that further draws may still lift over the best known rule; of none the best."""
+    gains = {text: gain_of(found[text], found[best], strata) for text in tier}
+    able = [text for text in tier if gains[text].lower + UNLIKELY * gains[text].drawing_error >= 0]
+    return able or sorted(tier, key=lambda text: -gains[text].lower)[:1]
+
+
+def _errors(tiers: Sequence[Sequence[str]], found: Mapping[str, Scored], best: str, strata: Strata) -> Iterator[float]:
+    """Of gains from drawing: over the best known rule, and over who leads a tier for those after it."""
+    standards = [best]
+    for tier in tiers:
+        gains = [gain_of(found[text], found[one], strata) for text in tier for one in standards]
+        yield from (gain.drawing_error for gain in gains)
+        standards += sorted(tier, key=lambda text: -gain_of(found[text], found[best], strata).lower)[:1]

@@ -27,7 +27,7 @@ BEST_RULES = 3
 
 
 class Behind(NamedTuple):
-    """A known rule that is better than a program somewhere.
+    """Another program, mostly a known rule, that is better than one somewhere.
 
     Attributes:
         rule: its name; `by`: how much better, on the same draws.
@@ -87,8 +87,9 @@ class Places:
     """All places of a contest.
 
     Args:
-        fresh: the draws of all problems, of which `found` are the first; `rules`: names of known rules by text.
+        fresh: the draws of all problems, of which `found` are the first; `rules`: texts of known rules.
         found: valid programs; a rule that lacks evidence in one pool is none over all, and may be the best of another.
+        names: of all programs, by text.
         leading: the known rules that are best over all problems, which alone count where all solutions are right.
         views: whether other views of the problems count.
     """
@@ -97,23 +98,24 @@ class Places:
         self,
         fresh: FreshDraws,
         found: Mapping[str, Scored],
-        rules: Mapping[str, str],
+        rules: Sequence[str],
         leading: Sequence[str],
+        names: Mapping[str, str],
         *,
         views: bool,
         solutions: int | None,
     ) -> None:
-        self._rules, self._pools_P = rules, np.array(fresh.strata.pools_P)
+        self._names, self._pools_P = names, np.array(fresh.strata.pools_P)
         batches = fresh.batches
         self._places: dict[str, _PlaceScores] = {}
         pools = dict.fromkeys(fresh.strata.pools_P)
         for pool in pools if len(pools) > 1 else ():
             own = fresh.of([one for one in fresh.matrices if pool_of(one) == pool])
             rest = own.score([text for text in rules if text not in found], batches)
-            self._places[pool] = _PlaceScores(None, list(rules), {**self._part(found, pool), **rest})
+            self._places[pool] = _PlaceScores(None, rules, {**self._part(found, pool), **rest})
         all_right = right(fresh.matrices, solutions)
         for name, matrices, count in (
-            (UNRECORDED, plain(fresh.matrices), list(rules)),
+            (UNRECORDED, plain(fresh.matrices), rules),
             (ONLY_RIGHT, all_right, leading),
             (RIGHT_UNRECORDED, plain(all_right), leading),
         ):
@@ -151,7 +153,7 @@ class Places:
         return found
 
     def behind_rule(self, text: str, rule: str) -> dict[str, Behind]:
-        """Where one rule is better."""
+        """Where one program, a known rule or another, is better."""
         found = {name: self._behind(name, text, rule) for name in self._places}
         return {name: one for name, one in found.items() if one is not None and one.clear > 0}
 
@@ -162,7 +164,7 @@ class Places:
     def _behind(self, name: str, text: str, rule: str) -> Behind | None:
         found = self._places[name].behind(text, rule)
         allowed = MOST_FALL / RIGHT_SHARE if name in (ONLY_RIGHT, RIGHT_UNRECORDED) else MOST_FALL
-        return None if found is None else Behind(self._rules[rule], *found, allowed)
+        return None if found is None else Behind(self._names[rule], *found, allowed)
 
     def _part(self, found: Mapping[str, Scored], pool: str) -> dict[str, Scored]:
         there = self._pools_P == pool

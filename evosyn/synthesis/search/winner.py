@@ -1,13 +1,13 @@
 """The end of a search: choose the winner, score everything on train and held-out problems, write it down.
 
 The best of many candidates on few problems is partly the luckiest one, so it must be shown to be better than the best
-known rule on fresh draws of the train problems (`contest`); where it is not, that rule is the winner. The held-out
-problems choose nothing: they are only reported.
+known rule, and than the best of what the search started from, on fresh draws of the train problems (`contest`); where
+it is not, that is the winner. The held-out problems choose nothing: they are only reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from evosyn import __version__
@@ -22,7 +22,8 @@ from evosyn.records import Candidate, Elite, Json
 from evosyn.strategies import EVOLVED_BY, known_names, load_known
 from evosyn.strategies.genome import TIE_METRIC
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.contest import DRAWING_ERROR, Contest, decide
+from evosyn.synthesis.search.contest import DRAWING_ERROR, Contest, decide, name_of
+from evosyn.synthesis.search.places import Behind
 from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.shift import evolved_on
 from evosyn.textual import score_text
@@ -35,7 +36,7 @@ class WinnerChoice(NamedTuple):
     """The winner and how it was chosen.
 
     Attributes:
-        winner: of the search, or the best known rule where no finalist was shown to be better.
+        winner: the best finalist, or the best known rule where none was shown to be better.
         in_search: its score on the search's own draws of the problems as they were recorded; None for a rule that was
             no candidate of this search.
         contest: on fresh draws of the train problems.
@@ -73,20 +74,22 @@ def started_from(config: EvolveConfig) -> tuple[str, ...]:
 
 
 def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
-    """The winner of a search: its best finalist, if that is better than every known rule."""
+    """The winner of a search: the best of what it made, if that is better than the best of what it started from and
+    every known rule."""
+    begun = {elite.candidate.id: elite for elite in state.initial}
     best = state.top(config.finalists)
-    begun = [elite for elite in state.initial if elite.candidate.id not in {one.candidate.id for one in best}]
-    finalists = [*best, *begun]
+    made = [elite for elite in best if elite.candidate.id not in begun]
+    finalists = [*begun.values(), *made]
     known = {name: load_known(name) for name in known_names()}
     scoring = fresh_scoring(config, "choose")
-    candidates = [elite.candidate for elite in finalists]
+    tiers = [[elite.candidate for elite in tier] for tier in (begun.values(), made)]
     shown = shown_tasks(map(task_of, seeds.split.train)) if config.asks_models else frozenset[str]()
     unseen = [matrix for matrix in seeds.split.train if task_of(matrix) not in shown]
-    contest = decide(candidates, known, runner, unseen or seeds.split.train, scoring, views=config.views)
+    contest = decide(tiers, known, runner, unseen or seeds.split.train, scoring, views=config.views)
     found = next((elite for elite in finalists if elite.candidate.text == contest.winner), None)
     winner = Candidate(contest.winner, proposer="known") if found is None else found.candidate
     in_search = None if found is None else _score_in_search(found)
-    luckiest = (finalists[0].candidate.id, _score_in_search(finalists[0]) or 0.0)
+    luckiest = (best[0].candidate.id, _score_in_search(best[0]) or 0.0)
     return WinnerChoice(winner, in_search, contest, len(finalists), luckiest)
 
 
@@ -137,8 +140,9 @@ def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, si
     ]
     if not choice.contest.passed:
         lines.append(f"It is the known rule {choice.contest.reference}: no evolved program was shown to be better.")
-    elif choice.kind == "opening":
-        lines.append(f"It is the opening {choice.winner.detail['opening']}, from which the search started.")
+    elif choice.kind != EVOLVED:
+        given = name_of(choice.winner)
+        lines.append(f"It is the {given}, from which the search started: no evolved program was shown to be better.")
     if simulated:
         lines.append("Solutions and testings came from a simulated teacher, not from a model.")
     return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.text
@@ -179,7 +183,8 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
 
 
 def contest_report(contest: Contest) -> dict[str, Json]:
-    """How the best finalist stands to the best known rule, and where others are better than the winner."""
+    """How the best finalist stands to the best known rule, those of each tier to who held the place, and where others
+    are better than the winner."""
     gain = contest.gain
     return {
         "score": contest.scored.score,
@@ -191,10 +196,26 @@ def contest_report(contest: Contest) -> dict[str, Json]:
         "drawing_error": None if gain is None else gain.drawing_error,
         "drawing_error_asked": DRAWING_ERROR,
         "undecided": contest.undecided,
-        "held_back": {place: one._asdict() for place, one in contest.held_back.items()},
-        "behind": {place: one._asdict() for place, one in contest.behind.items()},
+        "held_back": _places(contest.held_back),
+        "behind": _places(contest.behind),
+        "rounds": [
+            {
+                "over": contest.names[one.holder],
+                "best": contest.names[one.leader],
+                "passed": one.passed,
+                "gain": one.gain.mean,
+                "gain_lower": one.gain.lower,
+                "drawing_error": one.gain.drawing_error,
+                "held_back": _places(one.held_back),
+            }
+            for one in contest.rounds
+        ],
         "dropped": dict(contest.dropped),
     }
+
+
+def _places(found: Mapping[str, Behind]) -> dict[str, Json]:
+    return {place: one._asdict() for place, one in found.items()}
 
 
 def _side(candidate: Candidate, score: float | None, held: BoardRow) -> dict[str, Json]:
