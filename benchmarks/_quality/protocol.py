@@ -25,8 +25,8 @@ FOLDS, SEEDS, SOLUTIONS, HELD_DRAWS = 5, 3, 16, 60
 VERSION = 6
 """Of the protocol and of what a part holds; parts of another one are not read."""
 PROTOCOL_SEED = 6
-"""Root of folds, searches and held-out draws. It changes where scores of an earlier one were looked at before the search
-was changed, as those of version 5 were (root 5)."""
+"""Root of folds, searches and held-out draws. It changes where scores of an earlier one were looked at before the
+search was changed, as those of version 5 were (root 5)."""
 DECIDING = ("evaluators", "evolve", "strategies", "synthesis/search")
 """Folders of the package whose code decides what a search finds and how it is scored."""
 
