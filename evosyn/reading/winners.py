@@ -23,12 +23,11 @@ def why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     if chosen.get("undecided"):
         kind = f"no finalist could be shown to be better, since {chosen['undecided']}"
     if fallen := _held_back(chosen):
-        kind = f"the best finalist {_fallen(fallen)}"
+        kind = f"the best finalist is better over all, and falls behind {fallen}"
     drawn = chosen["draws"]  # of an earlier version it is how many there were
     drawn = DrawCount(**drawn) if isinstance(drawn, Mapping) else f"{drawn} draws"
-    draws = with_error(drawn, chosen["drawing_error"], chosen.get("drawing_error_asked"))
     return (
-        f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({_bound(chosen)}, {draws})",
+        f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({_shown(chosen, chosen, drawn)})",
         *_why_made(chosen),
         *_where_behind(chosen),
     )
@@ -41,19 +40,25 @@ def _why_made(chosen: Mapping[str, Json]) -> Iterator[str]:
         if one["over"] == chosen["known"]:
             continue
         kind = "the winner is better" if one["passed"] else "no program of the search is better by more than chance"
-        if fallen := {place: behind["by"] for place, behind in one["held_back"].items()}:
-            kind = f"the best program of the search {_fallen(fallen)}"
-        yield f"On the seeds, against {one['over']}, the best of what it started from: {kind} ({_bound(one)})"
+        if fallen := _places(one["held_back"]):
+            kind = f"the best program of the search is better over all, and falls behind {fallen}"
+        against = f"On the seeds, against {one['over']}, the best of what it started from"
+        yield f"{against}: {kind} ({_shown(one, chosen, 'the same draws')})"
 
 
-def _held_back(chosen: Mapping[str, Json]) -> dict[str, float]:
+def _held_back(chosen: Mapping[str, Json]) -> str:
     """Where the best finalist lost, and by how much; in reports of earlier versions the pool that decided it."""
     if "held_back" in chosen:
-        return {place: one["by"] for place, one in chosen["held_back"].items()}
+        return _places(chosen["held_back"])
     if chosen["gain_lower"] <= 0 or not _known_won(chosen):
-        return {}
-    pool, gain = min((chosen.get("gain_by_pool") or {}).items(), key=lambda item: item[1], default=("", 0.0))
-    return {pool: -gain} if pool else {}
+        return ""
+    pools = (chosen.get("gain_by_pool") or {}).items()
+    pool, gain = min(pools, key=lambda item: item[1], default=("", 0.0))
+    return f"{chosen['known']} by {-gain:.4f} {_of_place(pool)}" if pool else ""
+
+
+def _places(found: Mapping[str, Json]) -> str:
+    return ", ".join(f"{one['rule']} by {one['by']:.4f} {_of_place(place)}" for place, one in found.items())
 
 
 def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
@@ -63,13 +68,10 @@ def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
         yield f"{where} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
 
 
-def _fallen(places: Mapping[str, float]) -> str:
-    told = ", ".join(f"by {by:.4f} {_of_place(place)}" for place, by in places.items())
-    return f"is better over all, and falls behind {told}"
-
-
-def _bound(one: Mapping[str, Json]) -> str:
-    return f"gain {one['gain']:+.4f}, lower bound {one['gain_lower']:+.4f}"
+def _shown(one: Mapping[str, Json], chosen: Mapping[str, Json], drawn: object) -> str:
+    """A gain, its bound, and the draws that it is from."""
+    draws = with_error(drawn, one["drawing_error"], chosen.get("drawing_error_asked"))
+    return f"gain {one['gain']:+.4f}, lower bound {one['gain_lower']:+.4f}, {draws}"
 
 
 def _of_place(place: str) -> str:

@@ -247,22 +247,27 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
     assert found.why[2] == "On the seeds in two the known rule mbr is better than the winner by 0.025"
     fallen = {"gain": 0.06, "gain_lower": 0.04, "gain_by_pool": {"one": 0.09, "two": -0.0081}, "behind": {}}
     found = of_search({**report, "selection": {**chosen, **fallen}}, None, "", None)
-    assert "codet: the best finalist is better over all, and falls behind by 0.0081 in two (gain" in found.why[1]
+    assert "codet: the best finalist is better over all, and falls behind codet by 0.0081 in two (gain" in found.why[1]
     now = {**fallen, "winner_is": "known", "held_back": {"without texts and values": {"rule": "codet", "by": 0.0123}}}
     found = of_search({**report, "selection": {**chosen, **now}}, None, "", None)
-    assert "better over all, and falls behind by 0.0123 without texts and values (gain" in found.why[1]
+    assert "better over all, and falls behind codet by 0.0123 without texts and values (gain" in found.why[1]
     opening = {"winner_is": "opening", "gain": 0.06, "gain_lower": 0.04, "held_back": {}, "behind": {}}
     found = of_search({**report, "selection": {**chosen, **opening}}, None, "", None)
     assert found.won == "c_1, one of the programs that the search started from, after 3 evaluations"
     assert "codet: the winner is better (gain" in found.why[-1]
-    first = {"over": "codet", "passed": True, "gain": 0.06, "gain_lower": 0.04, "held_back": {}}
+    figures = {"gain": 0.06, "gain_lower": 0.04, "drawing_error": 0.004}
+    first = {"over": "codet", "passed": True, **figures, "held_back": {}}
     second = {**first, "over": "opening gap", "passed": False, "gain": 0.01, "gain_lower": -0.002}
     for more, said in (
-        ({}, "no program of the search is better by more than chance (gain +0.0100, lower bound -0.0020)"),
+        (
+            {},
+            "no program of the search is better by more than chance (gain +0.0100, lower bound -0.0020, the same draws",
+        ),
+        ({"drawing_error": 0.007}, "the same draws, standard error from drawing 0.0070, above the 0.005 asked for)"),
         ({"passed": True}, "the winner is better (gain"),
-        ({"held_back": {"two": {"by": 0.02}}}, "search is better over all, and falls behind by 0.0200 in two (gain"),
+        ({"held_back": {"two": {"rule": "mbr", "by": 0.02}}}, "over all, and falls behind mbr by 0.0200 in two (gain"),
     ):
-        rounds = {**chosen, **opening, "rounds": [first, {**second, **more}]}
+        rounds = {**chosen, **opening, "drawing_error_asked": 0.005, "rounds": [first, {**second, **more}]}
         told = of_search({**report, "selection": rounds}, None, "", None).why[-1]
         assert told.startswith("On the seeds, against opening gap, the best of what it started from: ") and said in told
     earlier = of_search({**report, "selection": {**chosen, "draws": 40}}, None, "", None)

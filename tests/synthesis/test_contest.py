@@ -14,6 +14,7 @@ from evosyn.origins import Origin
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.search.contest import DRAWING_ERROR, FIRST_BATCHES, MOST_BATCHES, decide
 from evosyn.synthesis.search.fresh import BATCH, Scored, gain_of
+from evosyn.synthesis.search.places import Behind, Places
 
 SCORING = ConsistencyConfig(M=5, N=4, seed=3)
 
@@ -316,6 +317,67 @@ def test_a_program_that_is_behind_the_opening_in_one_place_does_not_take_its_pla
     second = found.rounds[1]
     assert (found.winner, second.passed, found.held_back) == ("halfway", False, {}) and second.gain.lower > 0
     assert second.held_back[UNRECORDED].rule == "opening halfway"
+
+
+PROGRAMS |= {"other": lambda evidence: (counting if evidence.passed_MN.sum() % 2 else knowing)(evidence)}
+
+
+def behind_where(monkeypatch, names, rule):
+    """Programs of these names fall behind a rule in some place: `counting`, the best, or another."""
+    behind = {"somewhere": Behind(rule, 0.02, 0.001)}
+    falls = lambda text, *_: behind if text.split()[0] in names else {}  # noqa: E731
+    monkeypatch.setattr(Places, "behind", lambda _, text: falls(text))
+    if rule == "counting":
+        monkeypatch.setattr(Places, "behind_rule", lambda _, text, __: falls(text))
+
+
+def test_a_program_that_falls_shorter_of_other_rules_than_the_opening_that_won_for_that_does_not_take_its_place(
+    monkeypatch,
+):
+    behind_where(monkeypatch, ("knowing",), "another")
+    found = contest(["knowing again"], ["counting"], MANY, views=False, begun=["knowing", "halfway"])
+    second = found.rounds[1]
+    assert (found.winner, found.names[second.holder], second.passed) == ("halfway", "opening halfway", False)
+    assert second.gain.lower > 0 and second.held_back["somewhere"].rule == "another"
+    assert contest(["knowing again"], ["counting"], MANY, views=False, begun=["inverse"]).winner == "knowing again"
+
+
+def test_openings_that_cannot_win_make_no_further_draws():
+    alone = contest(["knowing"], ["counting"], MANY, views=False)
+    beside = contest(["knowing"], ["counting"], MANY, views=False, begun=["inverse"])
+    assert (beside.winner, beside.gain, beside.draws) == ("knowing", alone.gain, alone.draws)
+    assert [one.passed for one in beside.rounds] == [False, True] and beside.rounds[0].gain.mean < -0.1
+
+
+def test_draws_go_on_for_the_gain_over_the_opening_that_holds_the_place_whichever_it_is(monkeypatch):
+    """One leads its tier and is held back; the gain over the one that wins varies more than that over the rule."""
+    behind_where(monkeypatch, ("knowing",), "counting")
+    more = [matrix(number) for number in range(24)]
+    found = contest(["halfway"], ["counting"], more, views=False, begun=["knowing", "other"])
+    second = found.rounds[1]
+    assert found.names[second.holder] == "opening other" and second.leader == "halfway"
+    assert second.gain.drawing_error < DRAWING_ERROR and found.draws.fresh < MOST_BATCHES * BATCH
+
+
+class FragileLater(Scripted):
+    """`knowing` fails on problems without texts, once leaders were chosen."""
+
+    def _ranked(self, name, evidences):
+        plain = not evidences[0].solution_texts
+        if name == "knowing" and plain and sum(self.plain) > 2 * FIRST_BATCHES:
+            return Invalid("division by zero")
+        return super()._ranked(name, evidences)
+
+    def rank(self, programs, evidences, tasks=None):
+        self.plain = [*getattr(self, "plain", []), not evidences[0].solution_texts]
+        return super().rank(programs, evidences, tasks)
+
+
+def test_who_is_invalid_on_later_draws_of_a_view_is_worth_nothing_there():
+    texts = [replace(one, solution_texts=tuple(map(str, range(12)))) for one in MANY]
+    assert contest(["knowing"], ["counting"], texts).winner == "knowing"
+    found = contest(["knowing"], ["counting"], texts, FragileLater())
+    assert found.winner == "counting" and found.held_back[UNRECORDED].by > 0.3
 
 
 class FailingLater(Scripted):

@@ -59,5 +59,13 @@ def test_the_winner_is_told_from_what_the_search_began_with(detail, kind):
     assert chosen(Found(Candidate("inverse"), initial=(Candidate("knowing", detail=detail),))).kind == kind
 
 
+def test_what_a_search_began_with_takes_no_place_of_what_it_made():
+    begun = tuple(Candidate(text, detail={"opening": text}) for text in ("inverse", "evenly", "split"))
+    found = Found(*begun, Candidate("knowing"), initial=begun)
+    config = EvolveConfig(scoring=scripted.SCORING, finalists=1)
+    choice = choose(found, Remembering(), Seeds(Split(TRAIN, []), {}, simulated=False), config)
+    assert (choice.winner.text, choice.kind, choice.finalists) == ("knowing", "evolved", 4)
+
+
 def test_a_known_rule_is_one_whoever_proposed_it():
     assert chosen(Found(Candidate(load_known("codet")))).kind == "known"

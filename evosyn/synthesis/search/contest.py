@@ -168,24 +168,32 @@ def _round(
     *,
     able: bool,
 ) -> Round:
-    """One tier against who holds the place: it must be better than that and than the best known rule.
+    """One tier against who holds the place. Who is better than that is better than the best known rule by as much as
+    that was and more, so that no bound over the rule is asked for again.
 
     Args:
         able: whether anything can be shown at all.
     """
-    standards = list(dict.fromkeys([best, holder]))
     gains = {text: gain_of(found[text], found[holder], strata) for text in tier}
     ahead = max(tier, key=lambda text: (gains[text].bound, merit(text, found[text])))
-    better = [
-        text for text in tier if able and all(gain_of(found[text], found[one], strata).bound > 0 for one in standards)
-    ]
-    behind = {text: {**places.behind_rule(text, best), **places.behind_rule(text, holder)} for text in tier}
+    better = [text for text in tier if able and gains[text].bound > 0]
+    behind = {text: _behind(text, best, holder, places) for text in better}
     passing = [text for text in better if not behind[text]]
     leader = max(
         passing or [ahead],
         key=lambda text: (-places.shortfall(text), gains[text].bound, merit(text, found[text])),
     )
-    return Round(holder, leader, gains[leader], bool(passing), behind[ahead] if better and not passing else {})
+    return Round(holder, leader, gains[leader], bool(passing), {} if passing else behind.get(ahead, {}))
+
+
+def _behind(text: str, best: str, holder: str, places: Places) -> dict[str, Behind]:
+    """Where the holder or the best known rule is clearly better; where neither is, and a program falls shorter of the
+    other known rules than a holder that is none of them, where those are."""
+    found = places.behind_rule(text, best)
+    for place, behind in places.behind_rule(text, holder).items():
+        found[place] = max(found.get(place, behind), behind, key=lambda one: one.clear)
+    shorter = holder != best and places.shortfall(text) > places.shortfall(holder)
+    return found or (places.behind(text) if shorter else {})
 
 
 def _undecided(fresh: FreshDraws) -> str:
@@ -231,23 +239,28 @@ def _compared(
         if not any(tiers):
             break
         best, batches = max(rules, key=lambda text: found[text].score), 1
-        tiers = [_hopeful(tier, found, best, fresh.strata) for tier in tiers]
-        if max(_errors(tiers, found, best, fresh.strata)) < DRAWING_ERROR:
+        gains = {text: gain_of(found[text], found[best], fresh.strata) for text in chain(*tiers)}
+        hopes = [[text for text in tier if _hopeful(gains[text])] for tier in tiers]
+        tiers = [hope or _foremost(tier, gains) for hope, tier in zip(hopes, tiers, strict=True)]
+        judged = hopes if any(hopes) else [_foremost([*chain(*tiers)], gains)]
+        if max(_errors(judged, found, best, fresh.strata)) < DRAWING_ERROR:
             break
     return {text: found[text] for text in (*chain(*tiers), *rules)} if found else first
 
 
-def _hopeful(tier: Sequence[str], found: Mapping[str, Scored], best: str, strata: Strata) -> list[str]:
-    """Those that further draws may still lift over the best known rule; of none the best."""
-    gains = {text: gain_of(found[text], found[best], strata) for text in tier}
-    able = [text for text in tier if gains[text].lower + UNLIKELY * gains[text].drawing_error >= 0]
-    return able or sorted(tier, key=lambda text: -gains[text].lower)[:1]
+def _hopeful(gain: Gain) -> bool:
+    """Whether further draws may still lift its bound over zero."""
+    return gain.lower + UNLIKELY * gain.drawing_error >= 0
+
+
+def _foremost(texts: Sequence[str], gains: Mapping[str, Gain]) -> list[str]:
+    """The one of the highest bound, if there is any."""
+    return sorted(texts, key=lambda text: -gains[text].lower)[:1]
 
 
 def _errors(tiers: Sequence[Sequence[str]], found: Mapping[str, Scored], best: str, strata: Strata) -> Iterator[float]:
-    """Of gains from drawing: over the best known rule, and over who leads a tier for those after it."""
+    """Of gains from drawing: over the best known rule, and over everybody of earlier tiers, who may hold the place."""
     standards = [best]
     for tier in tiers:
-        gains = [gain_of(found[text], found[one], strata) for text in tier for one in standards]
-        yield from (gain.drawing_error for gain in gains)
-        standards += sorted(tier, key=lambda text: -gain_of(found[text], found[best], strata).lower)[:1]
+        yield from (gain_of(found[text], found[one], strata).drawing_error for text in tier for one in standards)
+        standards += tier

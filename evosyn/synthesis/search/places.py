@@ -70,9 +70,8 @@ class _PlaceScores:
     def behind(self, text: str, rule: str) -> tuple[float, float] | None:
         """How far a program is behind a rule, and the error of that; None where the rule is not valid here. What a
         program is invalid on is worth nothing."""
-        found = next(
-            (one for one in reversed(self._rounds) if rule in one and (text in one or not self._ran(text))), None
-        )
+        invalid = not self._ran(text) or self._fell_out(text)
+        found = next((one for one in reversed(self._rounds) if rule in one and (text in one or invalid)), None)
         if found is None:
             return None
         other = found[rule]
@@ -81,6 +80,10 @@ class _PlaceScores:
 
     def _ran(self, text: str) -> bool:
         return text in self._rounds[0]
+
+    def _fell_out(self, text: str) -> bool:
+        """Whether it was asked on more draws and not valid there; who is missing otherwise was not asked."""
+        return self.fresh is not None and text in self.fresh.dropped
 
 
 class Places:

@@ -40,7 +40,7 @@ class WinnerChoice(NamedTuple):
         in_search: its score on the search's own draws of the problems as they were recorded; None for a rule that was
             no candidate of this search.
         contest: on fresh draws of the train problems.
-        finalists: how many there were.
+        finalists: how many there were, but for known rules.
         luckiest: id and score on the same draws of the finalist that was best in the search.
     """
 
@@ -77,8 +77,8 @@ def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: Evo
     """The winner of a search: the best of what it made, if that is better than the best of what it started from and
     every known rule."""
     begun = {elite.candidate.id: elite for elite in state.initial}
-    best = state.top(config.finalists)
-    made = [elite for elite in best if elite.candidate.id not in begun]
+    best = state.top(config.finalists + len(begun))
+    made = [elite for elite in best if elite.candidate.id not in begun][: config.finalists]
     finalists = [*begun.values(), *made]
     known = {name: load_known(name) for name in known_names()}
     scoring = fresh_scoring(config, "choose")
@@ -90,7 +90,8 @@ def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: Evo
     winner = Candidate(contest.winner, proposer="known") if found is None else found.candidate
     in_search = None if found is None else _score_in_search(found)
     luckiest = (best[0].candidate.id, _score_in_search(best[0]) or 0.0)
-    return WinnerChoice(winner, in_search, contest, len(finalists), luckiest)
+    count = sum(elite.candidate.text not in known.values() for elite in finalists)
+    return WinnerChoice(winner, in_search, contest, count, luckiest)
 
 
 def _score_in_search(elite: Elite) -> float | None:
