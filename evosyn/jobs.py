@@ -146,10 +146,10 @@ class StdioJob:
 class HarnessJob:
     """Run trusted code of ours around untrusted programs, in one fresh process per job.
 
-    `harness` is source that defines `main(program, context, argument)`; it may import numpy. It is compiled and
-    `context` (made by `Sandbox.share`) is decoded once per worker, by a process that has seen no other context; the
-    process of the job inherits both. The result of `main` comes back as plain data; it was computed beside untrusted
-    code, so it is evidence, never a verdict.
+    `harness` is source that defines `main(program, context, argument)`; it may import numpy. It is loaded and
+    `context` (made by `Sandbox.share`) decoded once per worker, by processes that have seen no other context, but for
+    the first job beside a small one, which decodes it by itself. The result of `main` comes back as plain data; it was
+    computed beside untrusted code, so it is evidence, never a verdict.
 
     Attributes:
         programs: in place of `program`, several that the company policy admits: `main` is called for one after the

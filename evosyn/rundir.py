@@ -283,18 +283,29 @@ class RunDir:
 
     def digest(self, name: str) -> str:
         """Of a file as it is."""
-        return hashlib.sha256(self.file(name).read_bytes()).hexdigest()[:16]
+        with self.file(name).open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()[:16]
 
-    def altered(self, report: Mapping[str, Json]) -> list[str]:
-        """Files that a report is of (`digests`) and that are not as they were written; reports of earlier versions do
-        not say how."""
-        digests, own = report.get("digests"), self.path.resolve()
-        return [
-            name
-            for name, digest in (digests.items() if isinstance(digests, dict) else ())
-            if self.file(name).is_file() and self.file(name).resolve().is_relative_to(own)
-            if self.digest(name) != digest
-        ]
+    def altered(self, report: Mapping[str, Json], *names: str) -> list[str]:
+        """Files that a report is of (`digests`), or some of them, that are not as they were written: they read
+        otherwise, cannot be read, or are links that lead out of the run. Reports of earlier versions do not say how."""
+        digests = report.get("digests")
+        known = digests if isinstance(digests, dict) else {}
+        return [name for name in names or known if name in known and self._altered(name, known[name])]
+
+    def _altered(self, name: str, digest: Json) -> bool:
+        path, own = self.file(name), self.path.resolve()
+        try:
+            if not path.is_file():
+                return False
+            if not path.resolve().is_relative_to(own):
+                return path.is_symlink() and path.parent.resolve().is_relative_to(own)
+        except OSError:  # no name that a file can have
+            return False
+        try:
+            return bool(self.digest(name) != digest)
+        except OSError:
+            return True
 
     def read_json(self, name: str) -> Json:
         """

@@ -19,12 +19,13 @@ from evosyn.reading.search import SearchReading
 def strategy(directory: Path, out: Path | None, name: str | None) -> None:
     """Write the winning strategy (numpy only, no evosyn needed) with its scores in the head comment."""
     from evosyn.rundir import write_atomic
+    from evosyn.strategies import winner_of
 
     run = SearchReading(directory, "evolve")
     if name is not None:
         text = run.find(name).trial.candidate.text
     elif run.dir.file("strategy.py").is_file():
-        text = run.dir.file("strategy.py").read_text(encoding="utf-8")
+        text = winner_of(directory)
     else:
         raise UsageError(f"{directory}: the run is not finished; repeat its command, or name a candidate with --id")
     if out is None:

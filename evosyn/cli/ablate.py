@@ -61,12 +61,14 @@ def by_k(config: KAblationConfig, out: Path) -> None:
     from evosyn.cli._tables import Figure, begin_table, publish
     from evosyn.cli.score import named_programs
     from evosyn.evaluators.ablation import ablate_k
+    from evosyn.evaluators.heldout import repeated_told, with_tasks
     from evosyn.evaluators.intervals import NO_ENDS
 
     begin_table(out, "ablate-k", config)
     programs, wanted = named_programs(config.strategies), sorted(set(config.ks))
     with opened(config) as (pool, workbench):
-        rows = ablate_k(workbench.runner, pool.matrices, programs, config.scoring, wanted)
+        matrices, repeated = with_tasks(pool.matrices)
+        rows = ablate_k(workbench.runner, matrices, programs, config.scoring, wanted)
     columns = ("strategy", "k", "criterion 1", "score", "low", "high", "executions", "oracle")
     cells = [
         (row.strategy, row.k, row.criterion1, row.score, *(row.interval or NO_ENDS), row.executions, row.oracle)
@@ -87,6 +89,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
 
     scores = {name: {row.k: row.score for row in rows if row.strategy == name and row.criterion1} for name in programs}
     told = [f"{name}: {', '.join(f'{found[k]:.3f} at k = {k}' for k in wanted)}" for name, found in scores.items()]
+    told += [repeated_told(repeated)] if repeated else []
     publish(out, "ablate-k", Figure(pool.titled("seed consistency by k"), columns, cells, draw), told)
 
 
@@ -116,6 +119,7 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     the share of right top solutions among what is kept, where the pool has human verdicts.
     """
     from evosyn.cli._tables import Figure, begin_table, publish
+    from evosyn.evaluators.heldout import repeated_told, with_tasks
     from evosyn.evaluators.intervals import NO_ENDS
     from evosyn.strategies import load_strategy, strategy_name
     from evosyn.synthesis.retention import ablate_size, log_linear
@@ -124,7 +128,8 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     program, name = load_strategy(config.strategy), strategy_name(config.strategy)
     with opened(config) as (pool, workbench):
         sizes = sorted(set(config.sizes))
-        rows = ablate_size(workbench.runner, pool.matrices, program, sizes, config.draws, config.seed)
+        matrices, repeated = with_tasks(pool.matrices)
+        rows = ablate_size(workbench.runner, matrices, program, sizes, config.draws, config.seed)
     if left_out := sorted({*sizes} - {row.size for row in rows}):
         named = ", ".join(map(str, left_out))
         click.echo(f"left out M = N = {named}: no problem has so many solutions and testings", err=True)
@@ -155,6 +160,7 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     if line is not None:
         gained = f"{line.per_doubling:+.3f} of the problems for each doubling of the executions"
         told.append(f"log-linear: {gained} (R^2 {line.r_squared:.2f}, {len(rows)} sizes)")
+    told += [repeated_told(repeated)] if repeated else []
     publish(out, "ablate-size", Figure(pool.titled(f"problems kept by {name}"), columns, cells, draw), told)
 
 

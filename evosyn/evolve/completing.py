@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
@@ -19,7 +20,7 @@ from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
 from evosyn.evolve.stopping import Stop, StopConfig
 from evosyn.records import Json
-from evosyn.rundir import RunDir, write_atomic
+from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
 
 log = logging.getLogger(__name__)
@@ -117,11 +118,11 @@ def _files(run: RunDir) -> dict[str, Json]:
 
 
 def _keep(altered: Sequence[Path]) -> None:
-    """Copy each file to a name that is free, and say so."""
+    """Give each file a name that is free, and say so; whatever it is, it is not read."""
     for path in altered:
         names = (path.with_name(f"{path.name}.altered{number or ''}") for number in count())
-        copy = next(name for name in names if not name.exists())
-        write_atomic(copy, path.read_bytes())
+        copy = next(name for name in names if not os.path.lexists(name))
+        path.replace(copy)
         told = "is not as this run wrote it (it was altered, or cut off)"
         log.warning("%s: %s; %s keeps it, and the run writes its own again", path, told, copy.name)
 

@@ -57,7 +57,9 @@ _IOCTLS = (0x5421, 0x5450, 0x5451, 0x541B)  # FIONBIO, FIONCLEX, FIOCLEX, FIONRE
 _O_ACCMODE, _O_TRUNC = 3, 0x200
 _AF_UNIX, _SOCK_STREAM, _SOCK_KIND, _MSG_OOB = 1, 1, 0xF, 1
 _MAP_GROWSDOWN, _MAP_HUGETLB = 0x100, 0x40000
-_FUTEX_FLAGS, _FUTEX_PLAIN = 128 | 256, (0, 1, 3, 4, 5, 9, 10)  # waiting and waking, in all forms but the PI ones
+_FUTEX_CLOCK, _FUTEX_PRIVATE = 256, 128
+_FUTEX_WAIT, _FUTEX_WAIT_BITSET = 0, 9
+_FUTEX_PLAIN = (_FUTEX_WAIT, 1, 3, 4, 5, _FUTEX_WAIT_BITSET, 10)  # waiting and waking, in all forms but the PI ones
 
 
 def for_machine() -> bytes:
@@ -182,6 +184,15 @@ def _clock() -> Block:
     return _one_of(0, range(16), _fails(errno.EINVAL))
 
 
+def _futex() -> Block:
+    """Those of this process. One that may be shared is a place in a file, the same in all jails that can read the file:
+    waiting and waking there would be talking. Who waits so (the C library, for the end of a thread) is told to look
+    again, as it has to do at any time."""
+    own = {command | _FUTEX_PRIVATE: ALLOW for command in _FUTEX_PLAIN}
+    found = _segments(own | {_FUTEX_WAIT: DONE, _FUTEX_WAIT_BITSET: DONE}, _fails(errno.ENOSYS))
+    return _argument(1, 0xFFFFFFFF & ~_FUTEX_CLOCK) + _search(found)
+
+
 _RULES: dict[str, Block] = {
     "open": _opening(1),
     "openat": _opening(2),
@@ -192,7 +203,7 @@ _RULES: dict[str, Block] = {
     "ioctl": _one_of(1, _IOCTLS, _fails(errno.ENOTTY)),
     # no locks on files that others use, and no owner or signal for a pipe: that would be a way to kill
     "fcntl": _one_of(1, (*range(_F_GETLK), _F_DUPFD_CLOEXEC, _F_ADD_SEALS, _F_GET_SEALS), REFUSE),
-    "futex": _one_of(1, _FUTEX_PLAIN, _fails(errno.ENOSYS), mask=0xFFFFFFFF & ~_FUTEX_FLAGS),
+    "futex": _futex(),
     "clone": _one_of(0, [_CLONE_THREAD], REFUSE, mask=_CLONE_THREAD | _CLONE_NEW),
     "clone3": _fails(errno.ENOSYS),  # its flags cannot be seen from here; the C library then uses clone
     "prctl": _one_of(0, (_PR_SET_NAME, _PR_GET_NAME, _PR_SET_VMA), REFUSE),

@@ -28,6 +28,7 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.records import Json
 from evosyn.sandbox import _filter
 from evosyn.sandbox._inside import landlock
+from evosyn.sandbox._inside.hosts import MOST, MOST_HARNESSES
 
 JailKind = Literal["bwrap", "bare"]
 MODULES = (
@@ -48,6 +49,8 @@ RLIMITS = {
     "RLIMIT_MEMLOCK": 0,
     "RLIMIT_MSGQUEUE": 0,
 }
+TASKS = 64 + MOST + MOST_HARNESSES
+"""Processes and threads of a worker: so many of a program, however many hosts live beside it."""
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 BOOT = """
@@ -202,7 +205,7 @@ def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
         "filter": _filter.for_machine(),
         "rlimits": {
             **RLIMITS,
-            "RLIMIT_NPROC": 64 if spec.kind == "bwrap" or root else _own_tasks() + 512,
+            "RLIMIT_NPROC": TASKS if spec.kind == "bwrap" or root else _own_tasks() + 512,
         },
         "uids": [FIRST_UID + (os.getpid() % 100_000) * 1000 + slot % 1000, NOBODY] if root else [],
         "keep_read": root and spec.kind == "bare" and not all(map(_open_to_all, _readable(spec))),

@@ -62,6 +62,22 @@ def load_known(name: str) -> str:
     return _text_in(Path(spec.origin))
 
 
+def winner_of(folder: Path) -> str:
+    """The file `strategy.py` of a run as it stands, with the comment above the program.
+
+    Raises:
+        UsageError: there is none, or it is no longer what the run wrote.
+        CorruptRun: the report of the run is damaged.
+    """
+    if not (folder / PROGRAM).is_file():
+        raise UsageError(f"strategy {folder}: has no {PROGRAM}; is it a finished `evosyn evolve` run?")
+    _require_own(folder)
+    try:
+        return (folder / PROGRAM).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"strategy {folder / PROGRAM}: cannot be read: {error}") from error
+
+
 def load_strategy(spec: str | Path) -> str:
     """The program text that `spec` names: a known strategy, a Python file, or a run directory that holds `strategy.py`.
     A known name means that strategy whatever lies in the working directory; `./NAME` is a path.
@@ -74,11 +90,8 @@ def load_strategy(spec: str | Path) -> str:
     if is_known(spec):
         return load_known(str(spec))
     if path.is_dir():
-        if not (path / PROGRAM).is_file():
-            raise UsageError(f"strategy {path}: has no {PROGRAM}; is it a finished `evosyn evolve` run?")
-        _require_own(path)
-        path = path / PROGRAM
-    elif not path.is_file():
+        return Candidate(winner_of(path)).text
+    if not path.is_file():
         if path.suffix == ".py" or os.sep in str(spec):
             raise UsageError(f"strategy {spec}: no such file or directory; known names: {', '.join(known_names())}")
         return load_known(str(spec))
@@ -91,7 +104,7 @@ def load_strategy(spec: str | Path) -> str:
 def _require_own(folder: Path) -> None:
     """See that the winner of a run is what the run wrote."""
     run = RunDir(folder)
-    if run.file(REPORT).is_file() and PROGRAM in run.altered(run.read_json(REPORT)):
+    if run.file(REPORT).is_file() and run.altered(run.read_json(REPORT), PROGRAM):
         raise UsageError(
             f"strategy {folder}: its {PROGRAM} is not as the run wrote it (it was altered, or cut off); repeat the "
             f"`evosyn evolve` command, which writes its own again and keeps this one, or name {folder / PROGRAM}"

@@ -59,6 +59,28 @@ def test_size_keeps_more_problems_with_more_of_each_and_drops_the_trivial_one(po
     assert [int(row["executions"]) for row in rows] == [4 * 7, 16 * 7, 64 * 7]
 
 
+@pytest.mark.parametrize(("what", "options"), [("k", ("--ks", "1", "-M", "8", "-N", "8")), ("size", ("--sizes", "4"))])
+def test_problems_that_say_the_same_narrow_no_interval(tmp_path: Path, what: str, options: tuple[str, ...]) -> None:
+    rng, widths = np.random.default_rng(1), list[float]()
+    cells = [np.where(rng.random((8, 8)) < rng.random(), "F", "P") for _ in range(8)]
+    for statement in ("Task {0}.", "Task {0}, said in way {1}."):
+        made = [
+            PassMatrix(
+                f"p{index}-{copy}", cells[index], np.array(list("PFPFPFPF")), statement=statement.format(index, copy)
+            )
+            for index in range(8)
+            for copy in range(4)
+        ]
+        write_matrices(tmp_path / "m.jsonl", made)
+        out = tmp_path / f"out{len(widths)}"
+        assert run(what, "--pool", str(tmp_path / "m.jsonl"), *options, "--draws", "3", "--out", str(out)) == 0
+        row = read(out / f"ablate-{what}.csv")[-1]
+        widths.append(float(row["high"]) - float(row["low"]))
+        told = "24 problems say what another one says" in (out / "report.json").read_text()
+        assert told is ("{1}" not in statement)
+    assert widths[0] > 1.4 * widths[1] > 0
+
+
 def test_the_same_seed_gives_the_same_table(pool: str, tmp_path: Path) -> None:
     for name in ("one", "two"):
         run("size", "--pool", pool, "--sizes", "4", "--draws", "3", "--out", str(tmp_path / name))

@@ -85,6 +85,9 @@ def test_the_exported_strategy_stands_alone(tmp_path, pool_file):
     scope: dict = {}
     exec(result.stdout, scope)
     assert callable(scope["rank"])
+    (run / "strategy.py").write_text("def rank(evidence):\n    return None\n")
+    refused = evosyn("export", "strategy", run)
+    assert refused.returncode == 2 and "is not as the run wrote it" in refused.stderr and not refused.stdout
 
 
 def test_openevolve_without_an_endpoint_is_a_usage_error(tmp_path, pool_file):

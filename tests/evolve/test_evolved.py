@@ -161,6 +161,18 @@ def test_a_file_that_was_cut_or_edited_is_written_again_and_what_it_held_is_kept
     assert evolve(run, proposals=proposals) == json.loads(json.dumps(again)) and not caplog.records
 
 
+def test_a_link_that_leads_out_of_a_run_is_put_aside_unread_and_the_file_is_written_again(tmp_path, caplog):
+    run, other = tmp_path / "run", tmp_path / "other.txt"
+    report = evolve(run)
+    other.write_text("of somebody else")
+    held = (run / "best.txt").read_text()
+    (run / "best.txt").unlink()
+    (run / "best.txt").symlink_to(other)
+    assert evolve(run)["digests"] == report["digests"] and (run / "best.txt").read_text() == held
+    assert (run / "best.txt.altered").readlink() == other and other.read_text() == "of somebody else"
+    assert "best.txt.altered keeps it" in caplog.text
+
+
 def test_a_report_names_no_file_outside_of_its_run(tmp_path):
     run, other = tmp_path / "run", tmp_path / "other.txt"
     evolve(run)

@@ -90,6 +90,12 @@ def test_hosts_end_with_what_they_are_for() -> None:
             living(f"{ADDS}# {number}", keys)
             most = living(f"{ADDS}# {number}", keys)
         assert most <= one + 2 * MOST_HARNESSES
+        used = f"{ADDS}# {MOST_HARNESSES + 3}"
+        for number in range(MOST_HARNESSES):
+            before = descendants({os.getpid()})
+            living(used, keys)
+            assert descendants({os.getpid()}) == before, "the harness that is asked for again and again stays"
+            living(f"{ADDS}# again {number}", keys)
 
 
 def test_a_runner_of_many_draws_holds_the_last_ones_alone(sandbox: Any) -> None:

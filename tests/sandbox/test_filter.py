@@ -225,6 +225,8 @@ DECISIONS = [
     ("futex", (0, 128), "allow"),
     ("futex", (0, 1 | 128), "allow"),
     ("futex", (0, 9 | 128 | 256), "allow"),
+    *(("futex", (0, command), "done") for command in (0, 9, 9 | 256)),  # shared: nobody waits there
+    *(("futex", (0, command), "ENOSYS") for command in (1, 3, 4, 5, 6, 10, 1 | 256)),
     *(("futex", (0, command | 128), "ENOSYS") for command in (6, 7, 8, 11, 12, 13)),
     *(("clock_gettime", (clock,), "allow") for clock in range(12)),
     ("clock_gettime", (0xFFFFFFFE,), "EINVAL"),

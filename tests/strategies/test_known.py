@@ -252,3 +252,20 @@ def test_the_winner_of_a_run_is_what_the_run_wrote_and_a_file_is_what_it_holds(t
     with pytest.raises(UsageError, match=r"its strategy\.py is not as the run wrote it .* name .*run/strategy\.py"):
         load_strategy(run.path)
     assert load_strategy(run.path / "strategy.py") == load_known("codet")
+    other = tmp_path / "other.py"
+    other.write_text(load_known("codet"))
+    run.file("strategy.py").unlink()
+    run.file("strategy.py").symlink_to(other)
+    with pytest.raises(UsageError, match=r"its strategy\.py is not as the run wrote it"):
+        load_strategy(run.path)
+
+
+def test_what_else_a_report_names_keeps_nobody_from_the_winner(tmp_path: Path) -> None:
+    run = RunDir(tmp_path / "run")
+    run.write("strategy.py", load_known("gap"))
+    names = ("a" * 300, "a\0b", "/etc/passwd", "../x", "card.md")
+    digests = {"strategy.py": run.digest("strategy.py"), **dict.fromkeys(names, "0")}
+    run.write_json("report.json", {"digests": digests})
+    run.write("card.md", "edited")
+    assert load_strategy(run.path) == load_known("gap")
+    assert run.altered(run.read_json("report.json")) == ["card.md"]

@@ -10,6 +10,7 @@ beside that context.
 from __future__ import annotations
 
 import _socket
+import fcntl
 import os
 import signal
 import struct
@@ -136,6 +137,7 @@ class Server:
                 os.closerange(low, handle)
                 low = handle + 1
             os.closerange(low, HIGHEST)
+            fcntl.fcntl(2, fcntl.F_SETFL, os.O_RDWR)  # shared by all that ever run here: no earlier one's flags
             if self._boot.die:
                 child.die_with_parent()
                 if os.getppid() != self._pid:  # it has ended already

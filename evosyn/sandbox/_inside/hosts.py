@@ -20,8 +20,9 @@ from evosyn.sandbox._inside.results import RESULT_BYTES
 
 MOST, MOST_HARNESSES = 16, 4
 """Hosts of contexts, and of harnesses, that live at the same time; the one used longest ago ends first."""
-SMALL = 1 << 22
-"""Bytes of a context that a job may decode by itself: no more than any job has room for."""
+SMALL, ROOM, LONG_S = 1 << 22, 128, 1.0
+"""A job may decode a context by itself that has no more bytes than this, nor than this part of its memory, where it may
+compute for so long: a result must not depend on whether it was the first to ask."""
 UNLIMITED = JobLimits(0.0, 0.0, 0.0, 0, 0)
 
 
@@ -41,6 +42,10 @@ class _Host(NamedTuple):
         """It ends its children when its socket closes, and then itself."""
         self.remote.close()
         self.above.end(self.slot)
+
+
+def _small(context: bytes, limits: JobLimits) -> bool:
+    return len(context) <= min(SMALL, (limits.memory_mb << 20) // ROOM) and limits.cpu_s >= LONG_S
 
 
 class Hosts:
@@ -68,21 +73,22 @@ class Hosts:
     def run(self, items: range, left_s: float, limits: JobLimits, body: bytes) -> list[wire.Record]:
         """A record for each program of the job; after a timeout or a crash the others are not run."""
         source, key, parts = marshal.loads(body)
-        host = self._host(source, key)
+        above = self._harness(source)
+        host = self._host(above, source, key, limits)
         given = [new_file(parts)] if host else [new_file(parts), self._context(key)]
         order = Order(work.HARNESS, limits, items.start, items.stop, left_s, RESULT_BYTES)
         try:
-            ended, made = to_its_end((host or self._harness(source)).remote, order, given, 1 + len(items))
+            ended, made = to_its_end((host or above).remote, order, given, 1 + len(items))
         finally:
             close(*given)
         return whole(made[1:], len(items), ended, limits)
 
-    def _host(self, source: str, key: str | None) -> _Host | None:
+    def _host(self, above: _Host, source: str, key: str | None, limits: JobLimits) -> _Host | None:
         """None for the first job beside a small context."""
-        asked = (source, key) in self._hosts or (key is not None and len(self._contexts[key]) > SMALL)
+        asked = (source, key) in self._hosts or (key is not None and not _small(self._contexts[key], limits))
         found = self._hosts.pop((source, key), None)
         if asked and found is None:
-            found = self._start(self._harness(source).remote, work.HOST, self._context(key))
+            found = self._start(above.remote, work.HOST, self._context(key))
         while len(self._hosts) >= MOST:
             self._forget(next(iter(self._hosts)))
         self._hosts[source, key] = found
