@@ -28,6 +28,7 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.records import Json
 from evosyn.sandbox import _filter
 from evosyn.sandbox._inside import landlock
+from evosyn.sandbox._inside.child import KEPT
 from evosyn.sandbox._inside.hosts import MOST, MOST_HARNESSES
 
 JailKind = Literal["bwrap", "bare"]
@@ -49,7 +50,7 @@ RLIMITS = {
     "RLIMIT_MEMLOCK": 0,
     "RLIMIT_MSGQUEUE": 0,
 }
-TASKS = 64 + MOST + MOST_HARNESSES
+TASKS = 64 + MOST + MOST_HARNESSES + KEPT
 """Processes and threads of a worker: so many of a program, however many hosts live beside it."""
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterator
 
 import pytest
+from hostile_suite.host import descendants
 
 from evosyn.jobs import Call, CallsJob, HarnessJob, Limits, Status, StdioJob
 from evosyn.ports import Sandbox
 from evosyn.sandbox import _jail, open_sandbox
+from evosyn.sandbox._inside.child import KEPT
 
 KINDS = ["bare", *(["bwrap"] if _jail.bwrap_path() else [])]
 
@@ -110,6 +113,14 @@ def test_flags_of_the_descriptors_that_all_share_are_not_left_to_who_comes_later
         [CallsJob(FINDS, "f", (Call((0,)),)), StdioJob("import fcntl; print(fcntl.fcntl(2, 3))", ("",))] * 2
     )
     assert len(before) == 1 and {int(one.value) for (one,) in after} == before
+
+
+def test_threads_of_a_program_leave_room_for_those_that_start_programs(jails: Sandbox) -> None:
+    """Without bubblewrap and root the kernel counts those of all workers together."""
+    program = "import resource\ndef f(x): return resource.getrlimit(resource.RLIMIT_NPROC)[1]"
+    found = {one.value for (one,) in jails.run([CallsJob(program, "f", (Call((1,)),))] * 4)}
+    starts = {resource.prlimit(pid, resource.RLIMIT_NPROC)[1] for pid in descendants({os.getpid()})}
+    assert found == {min(limit for limit in starts if limit > 0) - KEPT}
 
 
 MANY = """

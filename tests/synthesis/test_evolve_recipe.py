@@ -295,6 +295,23 @@ def test_several_pools_are_searched_together_and_what_they_share_is_never_split(
     assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
 
 
+def test_a_search_is_told_by_rounds_what_it_made_beside_what_it_started_from(tmp_path):
+    source = tmp_path / "m.jsonl"
+    write_matrices(source, [matrix(n) for n in range(20)])
+    config = CONFIG.model_copy(update={"stop": StopConfig(evaluations=80)})
+    chosen = run_evolve(config, Source(str(source)), tmp_path / "out", workbench())["selection"]
+    first, second = chosen["rounds"]
+    assert first["best"].startswith("opening ") and second["best"].startswith("c_")
+    assert first["over"] == chosen["known"] and second["over"] == (
+        first["best"] if first["passed"] else chosen["known"]
+    )
+    assert [first["passed"], second["passed"]] in {
+        "known": [[False, False]],
+        "opening": [[True, False]],
+        "evolved": [[False, True], [True, True]],
+    }[chosen["winner_is"]]
+
+
 def test_where_nothing_evolved_is_shown_to_be_better_the_report_and_the_program_name_the_known_rule(tmp_path):
     source, only = tmp_path / "m.jsonl", CONFIG.model_copy(update={"stop": StopConfig(evaluations=1)})
     write_matrices(source, [matrix(n) for n in range(8)])
@@ -304,6 +321,9 @@ def test_where_nothing_evolved_is_shown_to_be_better_the_report_and_the_program_
     assert kept["heldout"] == report["leaderboard"]["heldout"]["problems"]
     chosen = report["selection"]
     assert (chosen["winner_is"] != "known") is (chosen["gain_lower"] > 0 and not chosen["held_back"])
+    (first,) = chosen["rounds"]
+    assert (first["over"], first["passed"]) == (chosen["known"], chosen["winner_is"] != "known")
+    assert first["best"].startswith("opening ") and first["gain_lower"] <= first["gain"]
     if chosen["winner_is"] == "known":
         text = (tmp_path / "out" / "strategy.py").read_text()
         assert f"It is the known rule {chosen['known']}" in text and text.endswith(load_known(chosen["known"]))

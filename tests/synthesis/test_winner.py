@@ -1,6 +1,7 @@
 """What the winner of a search is compared on, and what it is said to be."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +10,7 @@ from evosyn.records import Candidate, Elite, Evaluation
 from evosyn.strategies import load_known
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.seeds import Seeds
-from evosyn.synthesis.search.winner import choose
+from evosyn.synthesis.search.winner import choose, strategy_file
 from tests.synthesis import test_contest as scripted
 
 TRAIN = [replace(scripted.matrix(number), problem_id=f"p{number}", statement=f"p{number}") for number in range(24)]
@@ -57,6 +58,23 @@ def test_answers_that_a_model_was_shown_win_nothing():
 )
 def test_the_winner_is_told_from_what_the_search_began_with(detail, kind):
     assert chosen(Found(Candidate("inverse"), initial=(Candidate("knowing", detail=detail),))).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("detail", "said"),
+    [
+        ({}, ""),
+        ({"opening": "gap"}, "It is the opening gap, from which the search started: no evolved program was shown"),
+        ({"name": "mine.py"}, "It is mine.py, from which the search started: no evolved program was shown"),
+    ],
+)
+def test_the_file_of_a_winner_says_what_it_was_before_the_search(detail, said):
+    found = Found(Candidate("inverse"), initial=(Candidate("knowing", detail=detail),))
+    found.report = lambda: {"evaluations": 3}
+    row = SimpleNamespace(name="evolved", interval=None, evaluation=Evaluation(score=0.5))
+    board = SimpleNamespace(rows=[row], problems=["p"])
+    text = strategy_file(chosen(found), found, SimpleNamespace(heldout=board, train=board), simulated=False)
+    assert said in text and ("It is" in text) is bool(said) and text.endswith("\n\nknowing")
 
 
 def test_what_a_search_began_with_takes_no_place_of_what_it_made():

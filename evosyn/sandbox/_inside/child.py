@@ -59,6 +59,10 @@ class Writer:
             os._exit(EXIT_FULL)
 
 
+KEPT = 16
+"""Processes that no program can take from who starts them, whatever threads it has."""
+
+
 def harden(limits: JobLimits, cpu_s: float, result_bytes: int, filter_: seccomp.Filter | None) -> bool:
     """Everything that is set once per child, the system-call filter last; False where that cannot be installed.
 
@@ -69,6 +73,9 @@ def harden(limits: JobLimits, cpu_s: float, result_bytes: int, filter_: seccomp.
     memory, seconds = limits.memory_mb << 20, int(min(cpu_s, 1e6)) + 1
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    tasks = resource.getrlimit(resource.RLIMIT_NPROC)[1] - KEPT
+    if tasks > 0:
+        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
     limit_files(result_bytes)
     if filter_ is not None and not filter_.install():
         return False

@@ -105,7 +105,7 @@ class EvolveConfig(BaseModel):
         views: score programs also on what is left without texts and values (evaluators/views.py).
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
-        finalists: programs that are scored again on fresh draws to choose the winner.
+        finalists: programs of the search that meet what it started from on fresh draws, to choose the winner.
         source: what it runs on, as the command was given it; several together, or one.
         draw: how solutions and testings are drawn where the source brings none; the same keys as of a synthesis.
         workbench: who is asked, where programs run, what may be spent.

@@ -142,8 +142,8 @@ def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, si
     if not choice.contest.passed:
         lines.append(f"It is the known rule {choice.contest.reference}: no evolved program was shown to be better.")
     elif choice.kind != EVOLVED:
-        given = name_of(choice.winner)
-        lines.append(f"It is the {given}, from which the search started: no evolved program was shown to be better.")
+        given = f"the opening {choice.winner.detail['opening']}" if choice.kind == "opening" else name_of(choice.winner)
+        lines.append(f"It is {given}, from which the search started: no evolved program was shown to be better.")
     if simulated:
         lines.append("Solutions and testings came from a simulated teacher, not from a model.")
     return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.text
