@@ -297,7 +297,7 @@ class RunDir:
         path, own = self.file(name), self.path.resolve()
         try:
             if not path.is_file():
-                return False
+                return path.is_symlink()  # to nowhere
             if not path.resolve().is_relative_to(own):
                 return path.is_symlink() and path.parent.resolve().is_relative_to(own)
         except OSError:  # no name that a file can have

@@ -31,6 +31,8 @@ def strategy(directory: Path, out: Path | None, name: str | None) -> None:
     if out is None:
         click.echo(text, nl=False)
         return
+    if out.is_file() and out.read_bytes() != text.encode():
+        raise UsageError(f"--out {out}: holds something else; name another file, or remove it")
     write_atomic(out, text)
     click.echo(f"wrote {out}")
 

@@ -59,7 +59,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
     Executions are what a setting would execute for one seed if nothing were stored; here nothing is executed again.
     """
     from evosyn.cli._tables import Figure, begin_table, publish
-    from evosyn.cli.score import named_programs
+    from evosyn.cli.score import chosen_on, chosen_on_told, named_programs
     from evosyn.evaluators.ablation import ablate_k
     from evosyn.evaluators.heldout import repeated_told, with_tasks
     from evosyn.evaluators.intervals import NO_ENDS
@@ -68,6 +68,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
     programs, wanted = named_programs(config.strategies), sorted(set(config.ks))
     with opened(config) as (pool, workbench):
         matrices, repeated = with_tasks(pool.matrices)
+        before = chosen_on(config.strategies, pool)
         rows = ablate_k(workbench.runner, matrices, programs, config.scoring, wanted)
     columns = ("strategy", "k", "criterion 1", "score", "low", "high", "executions", "oracle")
     cells = [
@@ -89,7 +90,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
 
     scores = {name: {row.k: row.score for row in rows if row.strategy == name and row.criterion1} for name in programs}
     told = [f"{name}: {', '.join(f'{found[k]:.3f} at k = {k}' for k in wanted)}" for name, found in scores.items()]
-    told += [repeated_told(repeated)] if repeated else []
+    told += [*([repeated_told(repeated)] if repeated else []), *chosen_on_told(config.strategies, before)]
     publish(out, "ablate-k", Figure(pool.titled("seed consistency by k"), columns, cells, draw), told)
 
 
@@ -119,6 +120,7 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     the share of right top solutions among what is kept, where the pool has human verdicts.
     """
     from evosyn.cli._tables import Figure, begin_table, publish
+    from evosyn.cli.score import chosen_on, chosen_on_told
     from evosyn.evaluators.heldout import repeated_told, with_tasks
     from evosyn.evaluators.intervals import NO_ENDS
     from evosyn.strategies import load_strategy, strategy_name
@@ -129,6 +131,7 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     with opened(config) as (pool, workbench):
         sizes = sorted(set(config.sizes))
         matrices, repeated = with_tasks(pool.matrices)
+        before = chosen_on([config.strategy], pool)
         rows = ablate_size(workbench.runner, matrices, program, sizes, config.draws, config.seed)
     if left_out := sorted({*sizes} - {row.size for row in rows}):
         named = ", ".join(map(str, left_out))
@@ -160,7 +163,7 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     if line is not None:
         gained = f"{line.per_doubling:+.3f} of the problems for each doubling of the executions"
         told.append(f"log-linear: {gained} (R^2 {line.r_squared:.2f}, {len(rows)} sizes)")
-    told += [repeated_told(repeated)] if repeated else []
+    told += [*([repeated_told(repeated)] if repeated else []), *chosen_on_told([config.strategy], before)]
     publish(out, "ablate-size", Figure(pool.titled(f"problems kept by {name}"), columns, cells, draw), told)
 
 

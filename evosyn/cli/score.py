@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,6 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
     from evosyn.evaluators.heldout import repeated_told, with_tasks
     from evosyn.evaluators.leaderboard import make_leaderboard
     from evosyn.rundir import write_atomic
-    from evosyn.strategies import strategy_name
 
     programs, scoring = named_programs(config.strategies), scoring_of_run(Path(str(config.source)), config.scoring)
     with opened(config) as (found, workbench):
@@ -72,7 +71,7 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
         most = scoring.M or max((len(matrix.verdicts_MN) for matrix in pool.matrices), default=scoring.k)
         if scoring.k > most:
             raise UsageError(f"--k {scoring.k}: criterion 2 looks at the k best and worst of {most} solutions; lower k")
-        known_before = _known_before(config.strategies, pool)
+        known_before = chosen_on(config.strategies, pool)
         runner = workbench.runner
         matrices, repeated = with_tasks(pool.matrices)
         board = make_leaderboard(runner, matrices, programs, scoring)
@@ -92,11 +91,8 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
         show(board, f"{pool.name} ({which} problems)" if which else pool.name, simulated=pool.simulated)
         if repeated:
             click.echo(repeated_told(repeated))
-        runs = {strategy_name(spec): _folder_of(spec) for spec in config.strategies}
-        for name, count in known_before.items():
-            told = f"{name} was chosen on {count} of these problems: its score here is too high"
-            honest = f"--pool {runs[name]} --problems heldout (what it held out), or other problems, give an honest one"
-            click.echo(f"warning: {told}; {honest}")
+        for told in chosen_on_told(config.strategies, known_before):
+            click.echo(told)
     return 1 if any(row.evaluation.invalid and not row.evaluation.unknown for row in board.rows) else 0
 
 
@@ -123,7 +119,7 @@ def _chosen(pool: MatrixSource, path: Path, which: str | None) -> tuple[MatrixSo
     return pool._replace(matrices=[matrix for matrix in pool.matrices if matrix.problem_id in names]), which
 
 
-def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
+def chosen_on(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
     """For each strategy that is a run, or a file in one: how many of the problems it was chosen on, where there are
     any."""
     from evosyn.cli._matrices import split_of_run
@@ -144,6 +140,18 @@ def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
         if count:
             found[strategy_name(spec)] = count
     return found
+
+
+def chosen_on_told(specs: Sequence[str], counts: Mapping[str, int]) -> list[str]:
+    """The same for a person."""
+    from evosyn.strategies import strategy_name
+
+    runs = {strategy_name(spec): _folder_of(spec) for spec in specs}
+    return [
+        f"warning: {name} was chosen on {count} of these problems: its score here is too high; `evosyn score --pool "
+        f"{runs[name]} --problems heldout` (what it held out), or other problems, give an honest one"
+        for name, count in counts.items()
+    ]
 
 
 def _folder_of(spec: str) -> Path | None:

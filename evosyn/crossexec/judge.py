@@ -25,6 +25,8 @@ VERDICTS_VERSION = 6
 """Raised whenever equal inputs may get another verdict; it enters every cache key. For the code of domains from outside
 see `version_of`."""
 _sources: dict[type, str] = {}
+KEPT_ROWS = 32
+"""Rows that are decided for good are kept in so many at a time."""
 BATCHES = 2
 """Calls of `decide` that run at the same time; further ones wait."""
 
@@ -136,8 +138,16 @@ class Judge:
         self._recall(rows)
         fresh = [row for row in rows if row.fresh]
 
+        kept, settled = list[Row](), set[int]()
+
         def taken(row: Row, results: Sequence[CellResult]) -> None:
             row.take(results)
+            if row.final(self.limits.cpu_s):
+                settled.add(id(row))
+                kept.append(row)
+            if len(kept) >= KEPT_ROWS:  # so that little is lost where a run is cut off
+                self._keep(kept)
+                kept.clear()
             if on_row is not None:
                 on_row(row, results)
 
@@ -145,10 +155,13 @@ class Judge:
             self._runner.run(fresh, taken)
             retried = self._retry(fresh)
         rechecked, recovered = self._recheck(fresh) if self._rechecks else (0, 0)
-        self._cache.put(
-            [(row.keys[column], result) for row in fresh for column, result in zip(row.fresh, row.found(), strict=True)]
-        )
+        self._keep([*kept, *(row for row in fresh if id(row) not in settled)])
         return Effort(retried, rechecked, recovered)
+
+    def _keep(self, rows: Sequence[Row]) -> None:
+        self._cache.put(
+            [(row.keys[column], result) for row in rows for column, result in zip(row.fresh, row.found(), strict=True)]
+        )
 
     def repeat(self, rows: Sequence[Row], on_row: OnRow) -> None:
         """Run the fresh columns of rows once more, and change nothing of what is known."""

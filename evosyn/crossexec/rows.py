@@ -68,6 +68,10 @@ class Row:
         """A timeout in a row whose other calls were slow but ended may be the machine's load."""
         return self.slowest >= SLOW * cpu_s and any(one.verdict is Verdict.TIMEOUT for one in self.found())
 
+    def final(self, cpu_s: float) -> bool:
+        """Whether nothing of it will run again."""
+        return not self.suspicious(cpu_s) and Verdict.UNKNOWN not in {one.verdict for one in self.found()}
+
 
 OnRow: TypeAlias = Callable[[Row, Sequence[CellResult]], None]
 """Gets a row and the results of its fresh columns."""

@@ -53,7 +53,7 @@ class Card:
         ours, theirs: on the seeds; `theirs` is what it is compared with.
         heldout, heldout_theirs: on problems that the search never saw; None where there are none.
         oracles: the best score that any ranking could reach, on the seeds and held out.
-        tasks: the task of each problem, on the seeds and held out.
+        tasks: the task of each problem, on the seeds and held out; `seed`: of their draws, and of the intervals.
         alike: mean rank correlation of its rankings of solutions with those of each known strategy, by name.
         duels, parent_duels: with the other program, and with its parent: the largest gains and losses.
         pruned: the program without the terms that earn nothing; `pruned_heldout` is what it comes to held out.
@@ -78,6 +78,7 @@ class Card:
     parent_duels: tuple[Duel, ...] = ()
     pruned: PrunedProgram | None = None
     pruned_heldout: Evaluation | None = None
+    seed: int = 0
     idea: str = ""
 
     @property
@@ -147,6 +148,7 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
         heldout_theirs=held[1],
         oracles=(on_seeds.oracle, oracle),
         tasks=(on_seeds.draws.tasks_P, held_tasks),
+        seed=on_seeds.config.seed,
         alike={
             name: found for name, one in zip(known, rest, strict=True) if (found := likeness(mine, one)) is not None
         },
@@ -230,7 +232,7 @@ def _scores(card: Card) -> list[str]:
     sides = (("seeds", card.ours, card.theirs), ("held out", card.heldout, card.heldout_theirs))
     for (where, ours, theirs), oracle, tasks in zip(sides, card.oracles, card.tasks, strict=True):
         if ours is not None and theirs is not None and ours.score is not None and theirs.score is not None:
-            own = bootstrap(ours.per_seed, tasks_P=tasks)
+            own = bootstrap(ours.per_seed, card.seed, tasks)
             ahead = difference(ours.per_seed, theirs.per_seed, tasks_P=tasks)
             rows.append(
                 f"| {where} | {len(ours.per_seed)} | {ours.score:.3f} ({between(own)}) "

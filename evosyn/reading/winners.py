@@ -16,34 +16,34 @@ def known_winner(report: Mapping[str, Json]) -> str | None:
 
 
 def why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
-    """How the best finalist stood to the best known rule, and what the search made to what it started from."""
+    """How the best of what it started from, and of what it made, stood to who was best by then."""
     if chosen.get("gain") is None:
         return ()
+    drawn = chosen["draws"]  # of an earlier version it is how many there were
+    drawn = DrawCount(**drawn) if isinstance(drawn, Mapping) else f"{drawn} draws"
+    rounds = [_round(one, chosen, drawn) for one in chosen.get("rounds") or ()]
+    return (*(rounds or [_all_at_once(chosen, drawn)]), *_where_behind(chosen))
+
+
+def _round(one: Mapping[str, Json], chosen: Mapping[str, Json], drawn: object) -> str:
+    kind = "better by more than chance" if one["passed"] else "not better by more than chance"
+    if chosen["undecided"]:
+        kind = f"it could not be shown to be better, since {chosen['undecided']}"
+    if fallen := _places(one["held_back"]):
+        kind = f"better over all, and behind {fallen}"
+    who = f"the best of what it {'made' if one['of'] == 'search' else 'started from'}, {one['best']}"
+    over = f"the best known rule, {one['over']}" if one["over"] == chosen["known"] else one["over"]
+    return f"On the seeds {who}, against {over}: {kind} ({_shown(one, chosen, drawn)})"
+
+
+def _all_at_once(chosen: Mapping[str, Json], drawn: object) -> str:
+    """The same of an earlier version, where all met the best known rule in one round."""
     kind = "no finalist is better by more than chance" if _known_won(chosen) else "the winner is better"
     if chosen.get("undecided"):
         kind = f"no finalist could be shown to be better, since {chosen['undecided']}"
     if fallen := _held_back(chosen):
         kind = f"the best finalist is better over all, and falls behind {fallen}"
-    drawn = chosen["draws"]  # of an earlier version it is how many there were
-    drawn = DrawCount(**drawn) if isinstance(drawn, Mapping) else f"{drawn} draws"
-    return (
-        f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({_shown(chosen, chosen, drawn)})",
-        *_why_made(chosen),
-        *_where_behind(chosen),
-    )
-
-
-def _why_made(chosen: Mapping[str, Json]) -> Iterator[str]:
-    """How the best of what the search made stood to a program that it started from and that is better than every known
-    rule; reports of earlier versions know no such rounds."""
-    for one in chosen.get("rounds") or ():
-        if one["over"] == chosen["known"]:
-            continue
-        kind = "the winner is better" if one["passed"] else "no program of the search is better by more than chance"
-        if fallen := _places(one["held_back"]):
-            kind = f"the best program of the search is better over all, and falls behind {fallen}"
-        against = f"On the seeds, against {one['over']}, the best of what it started from"
-        yield f"{against}: {kind} ({_shown(one, chosen, 'the same draws')})"
+    return f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({_shown(chosen, chosen, drawn)})"
 
 
 def _held_back(chosen: Mapping[str, Json]) -> str:

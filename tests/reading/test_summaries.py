@@ -255,21 +255,32 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
     found = of_search({**report, "selection": {**chosen, **opening}}, None, "", None)
     assert found.won == "c_1, one of the programs that the search started from, after 3 evaluations"
     assert "codet: the winner is better (gain" in found.why[-1]
-    figures = {"gain": 0.06, "gain_lower": 0.04, "drawing_error": 0.004}
-    first = {"over": "codet", "passed": True, **figures, "held_back": {}}
-    second = {**first, "over": "opening gap", "passed": False, "gain": 0.01, "gain_lower": -0.002}
+    first = {"of": "start", "over": "codet", "best": "opening gap", "passed": True, "held_back": {}, **opening}
+    first |= {"drawing_error": 0.004}
+    second = {**first, "of": "search", "over": "opening gap", "best": "c_2", "passed": False, "gain_lower": -0.002}
     for more, said in (
-        (
-            {},
-            "no program of the search is better by more than chance (gain +0.0100, lower bound -0.0020, the same draws",
-        ),
-        ({"drawing_error": 0.007}, "the same draws, standard error from drawing 0.0070, above the 0.005 asked for)"),
-        ({"passed": True}, "the winner is better (gain"),
-        ({"held_back": {"two": {"rule": "mbr", "by": 0.02}}}, "over all, and falls behind mbr by 0.0200 in two (gain"),
+        ({}, "not better by more than chance (gain +0.0600, lower bound -0.0020, 40 fresh draws, standard error from"),
+        ({"drawing_error": 0.007}, "40 fresh draws, standard error from drawing 0.0070, above the 0.005 asked for)"),
+        ({"passed": True}, ": better by more than chance (gain"),
+        ({"held_back": {"two": {"rule": "mbr", "by": 0.02}}}, "over all, and behind mbr by 0.0200 in two (gain"),
     ):
-        rounds = {**chosen, **opening, "drawing_error_asked": 0.005, "rounds": [first, {**second, **more}]}
-        told = of_search({**report, "selection": rounds}, None, "", None).why[-1]
-        assert told.startswith("On the seeds, against opening gap, the best of what it started from: ") and said in told
+        rounds = {
+            **chosen,
+            **opening,
+            "drawing_error_asked": 0.005,
+            "undecided": "",
+            "rounds": [first, {**second, **more}],
+        }
+        one, other = of_search({**report, "selection": rounds}, None, "", None).why[-2:]
+        assert one.startswith(
+            "On the seeds the best of what it started from, opening gap, against the best known rule, codet"
+        )
+        assert other.startswith("On the seeds the best of what it made, c_2, against opening gap: ") and said in other
+    few = {**rounds, "undecided": "there are few"}
+    assert (
+        "shown to be better, since there are few (gain"
+        in of_search({**report, "selection": few}, None, "", None).why[-2]
+    )
     earlier = of_search({**report, "selection": {**chosen, "draws": 40}}, None, "", None)
     assert "lower bound -0.0100, 40 draws, standard error from drawing 0.1000)" in earlier.why[1]
     for error, said in ((0.007, ", above the 0.005 asked for)"), (0.0049, "drawing 0.0049)")):

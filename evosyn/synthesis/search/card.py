@@ -33,6 +33,7 @@ def card_of(
         "model calls": counts["model_calls"] + sum(usage.calls for usage in seeds.spent.values()),
         "dollars": round(counts["cost"] + sum(usage.cost or 0.0 for usage in seeds.spent.values()), 4),
         "made by": candidate.proposer,
+        "it is": choice.told,
         "chosen among": chosen_among(choice),
     }
     first = name_of_initial(state)

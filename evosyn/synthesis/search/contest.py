@@ -40,12 +40,14 @@ class Round(NamedTuple):
     """One tier of finalists against who held the place.
 
     Attributes:
-        holder: the text of that; `leader`: of the best of the tier.
+        tier: which.
+        holder: the text of who held the place; `leader`: of the best of the tier.
         gain: of the leader over the holder.
         passed: whether it took the place.
         held_back: where the holder, or the best known rule, is better than the leader, which lost for that.
     """
 
+    tier: int
     holder: str
     leader: str
     gain: Gain
@@ -132,8 +134,10 @@ def decide(
     places.add(found, rivals, best, PLACE_BATCHES)
     undecided = _undecided(fresh)
     rounds = list[Round]()
-    for tier in filter(None, texts):
-        rounds.append(_round(tier, best, _holder(rounds, best), found, places, fresh.strata, able=not undecided))
+    for number, tier in enumerate(texts):
+        if tier:
+            found_out = _round(tier, best, _holder(rounds, best), found, places, fresh.strata, able=not undecided)
+            rounds.append(found_out._replace(tier=number))
     winner, closest = _holder(rounds, best), max(rounds, key=lambda one: (one.gain.bound, one.gain.mean))
     passed = winner != best
     gain = gain_of(found[winner], found[best], fresh.strata) if passed else closest.gain
@@ -183,7 +187,7 @@ def _round(
         passing or [ahead],
         key=lambda text: (-places.shortfall(text), gains[text].bound, merit(text, found[text])),
     )
-    return Round(holder, leader, gains[leader], bool(passing), {} if passing else behind.get(ahead, {}))
+    return Round(0, holder, leader, gains[leader], bool(passing), {} if passing else behind.get(ahead, {}))
 
 
 def _behind(text: str, best: str, holder: str, places: Places) -> dict[str, Behind]:

@@ -359,6 +359,7 @@ def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: s
 
 def _execute(pools: Sequence[Pool], workbench: Workbench, on_step: Callable[[str, int, int], None]) -> list[PassMatrix]:
     count = iter(range(1, len(pools) + 1))
+    on_step("executing", 0, len(pools))
     return workbench.crossexec.matrices(
         [(pool.problem, pool.solutions, pool.testings) for pool in pools],
         on_done=lambda *_: on_step("executing", next(count), len(pools)),

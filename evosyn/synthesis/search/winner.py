@@ -30,6 +30,8 @@ from evosyn.textual import score_text
 
 EVOLVED = "evolved"
 MIN_DRAWS = 20
+TIERS = ("start", "search")
+"""What the search started from, and what it made."""
 
 
 class WinnerChoice(NamedTuple):
@@ -57,6 +59,16 @@ class WinnerChoice(NamedTuple):
         if not self.contest.passed:
             return "known"
         return "opening" if "opening" in detail else "start" if "name" in detail else "evolved"
+
+    @property
+    def told(self) -> str:
+        """What it is, for a person."""
+        if self.kind == EVOLVED:
+            return "a program that the search made"
+        if self.kind == "known":
+            return f"the known rule {self.contest.reference}: no evolved program was shown to be better"
+        given = f"the opening {self.winner.detail['opening']}" if self.kind == "opening" else name_of(self.winner)
+        return f"{given}, from which the search started: no evolved program was shown to be better"
 
 
 def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
@@ -89,7 +101,8 @@ def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: Evo
     found = next((elite for elite in finalists if elite.candidate.text == contest.winner), None)
     winner = Candidate(contest.winner, proposer="known") if found is None else found.candidate
     in_search = None if found is None else _score_in_search(found)
-    luckiest = (best[0].candidate.id, _score_in_search(best[0]) or 0.0)
+    first = max(best, key=lambda elite: _score_in_search(elite) or 0.0)
+    luckiest = (first.candidate.id, _score_in_search(first) or 0.0)
     count = sum(elite.candidate.text not in known.values() for elite in finalists)
     return WinnerChoice(winner, in_search, contest, count, luckiest)
 
@@ -139,11 +152,8 @@ def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, si
         f"Balanced accuracy of the chosen testing, held out: {score_text(balanced)}. "
         f"Found in {state.report()['evaluations']} evaluations.",
     ]
-    if not choice.contest.passed:
-        lines.append(f"It is the known rule {choice.contest.reference}: no evolved program was shown to be better.")
-    elif choice.kind != EVOLVED:
-        given = f"the opening {choice.winner.detail['opening']}" if choice.kind == "opening" else name_of(choice.winner)
-        lines.append(f"It is {given}, from which the search started: no evolved program was shown to be better.")
+    if choice.kind != EVOLVED:
+        lines.append(f"It is {choice.told}.")
     if simulated:
         lines.append("Solutions and testings came from a simulated teacher, not from a model.")
     return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.text
@@ -201,6 +211,7 @@ def contest_report(contest: Contest) -> dict[str, Json]:
         "behind": _places(contest.behind),
         "rounds": [
             {
+                "of": TIERS[one.tier],
                 "over": contest.names[one.holder],
                 "best": contest.names[one.leader],
                 "passed": one.passed,
