@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import itertools
 import marshal
 import os
 import shutil
@@ -42,6 +43,8 @@ WARM = (
     "math", "re", "collections", "itertools", "functools", "typing", "string", "heapq", "bisect", "copy", "operator",
 )  # fmt: skip
 FIRST_UID = 2_000_000_000
+_started = itertools.count()
+"""Jails of this process: each has a user of its own, whose tasks the kernel counts."""
 NOBODY = 65534
 RLIMITS = {
     "RLIMIT_CORE": 0,
@@ -127,7 +130,7 @@ def spawn(
         raise SandboxUnavailable(f"the sandbox process could not be started: {error}") from error
     finally:
         theirs.close()
-    blob = boot_blob(_config(spec, slot), same_python=True)
+    blob = boot_blob(_config(spec), same_python=True)
     with contextlib.suppress(OSError):  # it died at once; the missing first frame tells
         ours.sendall(blob)
     ours.setblocking(False)
@@ -200,7 +203,7 @@ def environment(hash_seed: int, *, numpy: bool) -> dict[str, str]:
     return found
 
 
-def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
+def _config(spec: JailSpec) -> dict[str, Json]:
     root = os.geteuid() == 0
     return {
         "filter": _filter.for_machine(),
@@ -208,7 +211,7 @@ def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
             **RLIMITS,
             "RLIMIT_NPROC": TASKS if spec.kind == "bwrap" or root else _own_tasks() + 512,
         },
-        "uids": [FIRST_UID + (os.getpid() % 100_000) * 1000 + slot % 1000, NOBODY] if root else [],
+        "uids": [FIRST_UID + (os.getpid() % 100_000) * 1000 + next(_started) % 1000, NOBODY] if root else [],
         "keep_read": root and spec.kind == "bare" and not all(map(_open_to_all, _readable(spec))),
         "die_with_parent": spec.kind == "bare",
         "dumpable": False,

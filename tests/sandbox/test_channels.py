@@ -135,7 +135,16 @@ def f(count):
 """
 
 
-def test_how_many_threads_a_program_may_have_does_not_depend_on_what_lives_beside_it() -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has one number")
+def test_the_tasks_of_two_sandboxes_are_not_counted_together(jails: Sandbox) -> None:
+    asks = CallsJob("import os\ndef f(x):\n import time; time.sleep(x)\n return os.getuid()", "f", (Call((0.2,)),))
+    with open_sandbox(workers=2, allow_weak=True) as other:
+        found = [one.value for sandbox in (jails, other) for (one,) in sandbox.run([asks] * 2)]
+    assert len(set(found)) == 4
+
+
+def test_how_many_threads_a_program_may_have_does_not_depend_on_what_lives_beside_it(jails: Sandbox) -> None:
+    assert jails.run([CallsJob("def f(x): return x", "f", (Call((1,)),))] * 2)
     with open_sandbox(workers=1, allow_weak=True, numpy=True) as sandbox:
         job = CallsJob(MANY, "f", (Call((56,)),))
         assert sandbox.run([job])[0][0].value == 56
