@@ -346,8 +346,11 @@ def test_score_looks_at_the_held_out_problems_of_a_run_unless_told_otherwise(fin
     assert scores[finished.name] == report["best"]["heldout_score"], "with the M, N and draws of the run"
     assert score("-M", "3", "-N", "3")["M"] == 3
     shown = evosyn("score", "--pool", finished, "--strategy", finished, "--problems", "train").stdout
+    halves = ("-M", "4", "-N", "4", "--out", finished.parent / "ablations")
+    ablated = evosyn("ablate", "k", "--pool", finished, "--strategy", finished, "--ks", "1", *halves)
+    assert f"was chosen on {train} of these problems" in ablated.stdout, ablated.stderr
     assert "(train problems)" in shown and f"was chosen on {train} of these problems" in shown
-    assert f"--pool {finished} --problems heldout (what it held out)" in shown
+    assert f"`evosyn score --pool {finished} --problems heldout` (what it held out)" in shown
 
 
 def test_score_warns_of_a_program_that_was_chosen_on_these_problems_also_by_its_file(finished, tmp_path):

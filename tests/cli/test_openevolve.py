@@ -85,6 +85,12 @@ def test_the_exported_strategy_stands_alone(tmp_path, pool_file):
     scope: dict = {}
     exec(result.stdout, scope)
     assert callable(scope["rank"])
+    out = tmp_path / "mine.py"
+    for _ in range(2):
+        assert evosyn("export", "strategy", run, "--out", out).returncode == 0
+    out.write_text(f"{out.read_text()}# my work\n")
+    kept = evosyn("export", "strategy", run, "--out", out)
+    assert kept.returncode == 2 and "holds something else" in kept.stderr and out.read_text().endswith("# my work\n")
     (run / "strategy.py").write_text("def rank(evidence):\n    return None\n")
     refused = evosyn("export", "strategy", run)
     assert refused.returncode == 2 and "is not as the run wrote it" in refused.stderr and not refused.stdout

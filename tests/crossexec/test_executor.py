@@ -16,11 +16,11 @@ from short_answer import ShortAnswer
 
 from evosyn import registry
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
-from evosyn.crossexec.judge import Cell, Judge, sources_of
+from evosyn.crossexec.judge import KEPT_ROWS, Cell, Judge, sources_of
 from evosyn.crossexec.verdict_cache import MemoryVerdicts, SqliteVerdicts
 from evosyn.domains import domains_named
 from evosyn.domains.python_function import PythonFunction
-from evosyn.errors import UsageError
+from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection, Status
 from evosyn.ports import Crossexec, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.records import Problem, Provenance, Solution, Testing, Verdict
@@ -581,3 +581,31 @@ def test_a_text_that_reads_as_the_name_of_another_solution_has_a_verdict_of_its_
     (matrix,) = CrossExecutor(judge).matrices([(problem, [wrong], [testing])])
     assert matrix.verdicts_MN.tolist() == [["F"]]
     assert [one.verdict for one in judge.verify([Cell(problem, right, testing)])] == [Verdict.PASS]
+
+
+class GoneAfter(Recording):
+    """A sandbox that is gone for good after some jobs, which is how a run is cut off."""
+
+    def __init__(self, inner: Sandbox, jobs: int) -> None:
+        super().__init__(inner)
+        self._left = jobs
+
+    def run(
+        self, jobs: Sequence[Job], *, on_done: Callable[[int, tuple[ItemOutcome, ...]], None] | None = None
+    ) -> list[tuple[ItemOutcome, ...]]:
+        found = super().run(jobs[: self._left], on_done=on_done)
+        self._left -= len(found)
+        if len(found) < len(jobs):
+            raise SandboxUnavailable("it is gone")
+        return found
+
+
+def test_what_was_decided_before_a_run_was_cut_off_is_known_to_the_next(sandbox: Sandbox, tmp_path: Path) -> None:
+    solutions = [Solution(f"def double(x):\n    return 2 * x + {number % 2}  # {number}\n") for number in range(100)]
+    testings = [asserts("assert double(1) == 2")]
+    with SqliteVerdicts(tmp_path / "v.sqlite") as cache, pytest.raises(SandboxUnavailable):
+        letters(executor(GoneAfter(sandbox, 2), cache=cache), DOUBLE, solutions, testings)
+    with SqliteVerdicts(tmp_path / "v.sqlite") as cache:
+        made = executor(sandbox, cache=cache)
+        assert letters(made, DOUBLE, solutions, testings) == list("PF" * 50)
+        assert made.counts.cached >= KEPT_ROWS and made.counts.executed > 0

@@ -258,6 +258,8 @@ def test_the_winner_of_a_run_is_what_the_run_wrote_and_a_file_is_what_it_holds(t
     run.file("strategy.py").symlink_to(other)
     with pytest.raises(UsageError, match=r"its strategy\.py is not as the run wrote it"):
         load_strategy(run.path)
+    other.unlink()
+    assert run.altered(run.read_json("report.json")) == ["strategy.py"], "a link to nowhere is put aside as well"
 
 
 def test_what_else_a_report_names_keeps_nobody_from_the_winner(tmp_path: Path) -> None:

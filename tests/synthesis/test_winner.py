@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from evosyn.evaluators.consistency import AS_RECORDED
 from evosyn.evaluators.heldout import Split, shown_tasks
 from evosyn.records import Candidate, Elite, Evaluation
 from evosyn.strategies import load_known
@@ -83,6 +84,13 @@ def test_what_a_search_began_with_takes_no_place_of_what_it_made():
     config = EvolveConfig(scoring=scripted.SCORING, finalists=1)
     choice = choose(found, Remembering(), Seeds(Split(TRAIN, []), {}, simulated=False), config)
     assert (choice.winner.text, choice.kind, choice.finalists) == ("knowing", "evolved", 4)
+
+
+def test_the_luckiest_is_who_was_best_on_what_its_figure_is_of():
+    with_views = Elite(Candidate("split"), Evaluation(score=0.6, metrics={AS_RECORDED: 0.3}))
+    found = Found()
+    found.top = lambda _: [with_views, Elite(Candidate("knowing"), Evaluation(score=0.5, metrics={AS_RECORDED: 0.4}))]
+    assert chosen(found).luckiest == (Candidate("knowing").id, 0.4)
 
 
 def test_a_known_rule_is_one_whoever_proposed_it():
