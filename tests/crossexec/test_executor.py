@@ -601,10 +601,10 @@ class GoneAfter(Recording):
 
 
 def test_what_was_decided_before_a_run_was_cut_off_is_known_to_the_next(sandbox: Sandbox, tmp_path: Path) -> None:
-    solutions = [Solution(f"def double(x):\n    return 2 * x + {number % 2}  # {number}\n") for number in range(100)]
+    solutions = [Solution(f"def double(x):\n    return 2 * x + {number % 2} + 0 * {number}\n") for number in range(100)]
     testings = [asserts("assert double(1) == 2")]
     with SqliteVerdicts(tmp_path / "v.sqlite") as cache, pytest.raises(SandboxUnavailable):
-        letters(executor(GoneAfter(sandbox, 2), cache=cache), DOUBLE, solutions, testings)
+        letters(executor(GoneAfter(sandbox, 60), cache=cache), DOUBLE, solutions, testings)
     with SqliteVerdicts(tmp_path / "v.sqlite") as cache:
         made = executor(sandbox, cache=cache)
         assert letters(made, DOUBLE, solutions, testings) == list("PF" * 50)
