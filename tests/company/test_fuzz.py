@@ -140,7 +140,7 @@ def everything(language: Language) -> set[str]:
 def test_admitted_programs_find_nothing_of_their_neighbours(language: Language, host: Host, seed: int) -> None:
     report = fuzz(host, Grammar(language, random.Random(seed)), 160)
     assert not report.found, report.found[:5]
-    assert report.ran > 0.8 * report.programs
+    assert report.ran > 0.5 * report.programs, "a slow program ends what is left of its company of 20"
     assert report.compared > 5
 
 

@@ -140,8 +140,8 @@ def test_processes_that_could_be_looked_into_make_the_sandbox_weak(
     """Where `/proc` is readable only the processes themselves stand in the way."""
     ordinary = _jail._config
 
-    def with_proc(spec: _jail.JailSpec, slot: int) -> dict[str, object]:
-        found = ordinary(spec, slot)
+    def with_proc(spec: _jail.JailSpec) -> dict[str, object]:
+        found = ordinary(spec)
         return found | {"readable": [*found["readable"], "/proc"], "dumpable": dumpable}
 
     monkeypatch.setattr(_jail, "_config", with_proc)
