@@ -121,6 +121,17 @@ def test_threads_of_a_program_leave_room_for_those_that_start_programs(jails: Sa
     assert found == {_jail.TASKS - KEPT}
 
 
+MANY = """
+import threading
+def f(count):
+    go = threading.Event()
+    for _ in range(count):
+        threading.Thread(target=go.wait, daemon=True).start()
+    go.set()
+    return count
+"""
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has one number")
 def test_the_tasks_of_two_sandboxes_are_not_counted_together(jails: Sandbox) -> None:
     asks = CallsJob("import os\ndef f(x):\n import time; time.sleep(x)\n return os.getuid()", "f", (Call((0.2,)),))
