@@ -296,14 +296,14 @@ class RunDir:
     def _altered(self, name: str, digest: Json) -> bool:
         path, own = self.file(name), self.path.resolve()
         try:
-            if not path.is_file():
-                return path.is_symlink()  # to nowhere
-            if not path.resolve().is_relative_to(own):
-                return path.is_symlink() and path.parent.resolve().is_relative_to(own)
+            there = path.is_symlink() or path.is_file()
+            if not there or not path.parent.resolve().is_relative_to(own):
+                return False  # what lies elsewhere is not the run's, whatever a report says
         except OSError:  # no name that a file can have
             return False
         try:
-            return bool(self.digest(name) != digest)
+            held = path.is_file() and path.resolve().is_relative_to(own)
+            return not held or bool(self.digest(name) != digest)
         except OSError:
             return True
 

@@ -72,10 +72,7 @@ def winner_of(folder: Path) -> str:
     if not (folder / PROGRAM).is_file():
         raise UsageError(f"strategy {folder}: has no {PROGRAM}; is it a finished `evosyn evolve` run?")
     _require_own(folder)
-    try:
-        return (folder / PROGRAM).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"strategy {folder / PROGRAM}: cannot be read: {error}") from error
+    return _read(folder / PROGRAM)
 
 
 def load_strategy(spec: str | Path) -> str:
@@ -95,10 +92,7 @@ def load_strategy(spec: str | Path) -> str:
         if path.suffix == ".py" or os.sep in str(spec):
             raise UsageError(f"strategy {spec}: no such file or directory; known names: {', '.join(known_names())}")
         return load_known(str(spec))
-    try:
-        return _text_in(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"strategy {path}: cannot be read: {error}") from error
+    return _text_in(path)
 
 
 def _require_own(folder: Path) -> None:
@@ -113,7 +107,14 @@ def _require_own(folder: Path) -> None:
 
 def _text_in(path: Path) -> str:
     """The program of a file, as a search and everybody else has it."""
-    return Candidate(path.read_text(encoding="utf-8")).text
+    return Candidate(_read(path)).text
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"strategy {path}: cannot be read: {error}") from error
 
 
 def is_known(spec: str | Path) -> bool:

@@ -178,9 +178,11 @@ def test_a_report_names_no_file_outside_of_its_run(tmp_path):
     evolve(run)
     told = json.loads((run / "report.json").read_text())
     other.write_text("of somebody else")
-    (run / "report.json").write_text(json.dumps({**told, "digests": {"../other.txt": "0", "lost.txt": "0"}}))
+    (tmp_path / "gone.txt").symlink_to(tmp_path / "nowhere")
+    digests = dict.fromkeys(("../other.txt", "../gone.txt", str(tmp_path / "gone.txt"), "lost.txt"), "0")
+    (run / "report.json").write_text(json.dumps({**told, "digests": digests}))
     evolve(run)
-    assert {one.name for one in tmp_path.iterdir()} == {"run", "other.txt"}
+    assert {one.name for one in tmp_path.iterdir()} == {"run", "other.txt", "gone.txt"}
 
 
 def test_other_settings_of_the_end_finish_a_search_again(tmp_path):

@@ -136,8 +136,8 @@ def decide(
     rounds = list[Round]()
     for number, tier in enumerate(texts):
         if tier:
-            found_out = _round(tier, best, _holder(rounds, best), found, places, fresh.strata, able=not undecided)
-            rounds.append(found_out._replace(tier=number))
+            holder = _holder(rounds, best)
+            rounds.append(_round(number, tier, best, holder, found, places, fresh.strata, able=not undecided))
     winner, closest = _holder(rounds, best), max(rounds, key=lambda one: (one.gain.bound, one.gain.mean))
     passed = winner != best
     gain = gain_of(found[winner], found[best], fresh.strata) if passed else closest.gain
@@ -163,6 +163,7 @@ def _holder(rounds: Sequence[Round], best: str) -> str:
 
 
 def _round(
+    number: int,
     tier: Sequence[str],
     best: str,
     holder: str,
@@ -187,7 +188,7 @@ def _round(
         passing or [ahead],
         key=lambda text: (-places.shortfall(text), gains[text].bound, merit(text, found[text])),
     )
-    return Round(0, holder, leader, gains[leader], bool(passing), {} if passing else behind.get(ahead, {}))
+    return Round(number, holder, leader, gains[leader], bool(passing), {} if passing else behind.get(ahead, {}))
 
 
 def _behind(text: str, best: str, holder: str, places: Places) -> dict[str, Behind]:

@@ -1,8 +1,8 @@
 """The end of a search: choose the winner, score everything on train and held-out problems, write it down.
 
 The best of many candidates on few problems is partly the luckiest one, so it must be shown to be better than the best
-known rule, and than the best of what the search started from, on fresh draws of the train problems (`contest`); where
-it is not, that is the winner. The held-out problems choose nothing: they are only reported.
+known rule, and than what the search started from and was shown to be better than that, on fresh draws of the train
+problems (`contest`); where it is not, that is the winner. The held-out problems choose nothing: they are only reported.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def started_from(config: EvolveConfig) -> tuple[str, ...]:
 
 
 def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
-    """The winner of a search: the best of what it made, if that is better than the best of what it started from and
-    every known rule."""
+    """The winner of a search: the best of what it made, if that is shown to be better than who won before: of what it
+    started from the best, if that is shown to be better than the best known rule, and else that rule."""
     begun = {elite.candidate.id: elite for elite in state.initial}
     best = state.top(config.finalists + len(begun))
     made = [elite for elite in best if elite.candidate.id not in begun][: config.finalists]
