@@ -64,8 +64,8 @@ def by_k(config: KAblationConfig, out: Path) -> None:
     from evosyn.evaluators.heldout import repeated_told, with_tasks
     from evosyn.evaluators.intervals import NO_ENDS
 
-    begin_table(out, "ablate-k", config)
     programs, wanted = named_programs(config.strategies), sorted(set(config.ks))
+    begin_table(out, "ablate-k", config)
     with opened(config) as (pool, workbench):
         matrices, repeated = with_tasks(pool.matrices)
         before = chosen_on(config.strategies, pool)
@@ -126,8 +126,8 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     from evosyn.strategies import load_strategy, strategy_name
     from evosyn.synthesis.retention import ablate_size, log_linear
 
-    begin_table(out, "ablate-size", config)
     program, name = load_strategy(config.strategy), strategy_name(config.strategy)
+    begin_table(out, "ablate-size", config)
     with opened(config) as (pool, workbench):
         sizes = sorted(set(config.sizes))
         matrices, repeated = with_tasks(pool.matrices)

@@ -76,6 +76,7 @@ def test_an_invalid_strategy_is_named_with_its_reason_and_ends_with_1(
     code, out, _ = run(capsys, "--pool", matrices, "--strategy", str(bad), "--strategy", "initial")
     assert code == 1
     assert "bad is invalid: AttributeError: evidence has no attribute 'nothing'" in out
+    assert "preferred" not in out  # there is nothing that the other one was compared with
 
 
 @pytest.mark.parametrize(
