@@ -256,7 +256,9 @@ def test_30_a_testing_that_loops_forks_or_fills_costs_its_own_cell(shells: Shell
     )
     cells = tuple(ShellCell(ShellScript(check)) for check in (*bad, CHECK))
     outcomes = shells.run([ShellJob(world.text, cells, state, Limits(cpu_s=3.0, wall_s=20.0, budget_s=300.0))])[0]
-    assert outcomes[0].status is outcomes[1].status is Status.TIMEOUT
+    assert outcomes[0].status is Status.TIMEOUT
+    bomb = outcomes[1]  # bash may also give up to fork, where those that live leave it no process
+    assert bomb.status is Status.TIMEOUT or (bomb.value["exit"], bomb.value["out"]) == (254, "")
     assert "No space" in outcomes[2].value["err"]
     assert said(outcomes[3]) == "true"
 
