@@ -197,8 +197,7 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
         rows.append(("reachable by passes alone", f"{board.reachable:.3f}", "", "", "", ""))
     print_table(f"{name}{label}: {len(board.problems)} problems, {sizes}", columns, rows)
     preferred = board.winner()
-    valid = sum(row.evaluation.score is not None for row in board.rows)
-    if preferred is not None and valid > 1:
+    if preferred is not None and len(board.valid) > 1:
         tied = len(board.tied())
         reason = f"the best testing of the {tied} whose score chance could not tell from the best"
         if tied == 1:

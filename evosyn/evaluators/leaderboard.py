@@ -67,9 +67,14 @@ class Leaderboard:
     rows: tuple[BoardRow, ...]
     reachable: float | None = None
 
+    @property
+    def valid(self) -> list[BoardRow]:
+        """The rows that have a score, the best first."""
+        return [row for row in self.rows if row.evaluation.score is not None]
+
     def tied(self) -> list[BoardRow]:
         """The rows whose score chance could not tell from the best one (paired, 95 %), the best first."""
-        valid = [row for row in self.rows if row.evaluation.score is not None]
+        valid = self.valid
         best = valid[0].evaluation.per_seed if valid else ()
         seed, tasks = self.config.seed, self.tasks_P
         gaps = [difference(best, row.evaluation.per_seed, seed, tasks) for row in valid]
