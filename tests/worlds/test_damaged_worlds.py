@@ -140,6 +140,14 @@ def test_a_changed_byte_anywhere_is_named(folder, checked, file):
         shutil.copytree(os.environ["MADE"], folder)
 
 
+def test_a_tool_without_its_file_names_both_files(folder, checked):
+    text = (folder / "world.json").read_text()
+    for name in ("bue", "buyé", "b" * 300):
+        (folder / "world.json").write_text(text.replace('"buy"', f'"{name}"'))
+        found = told(checked, folder)
+        assert "world.json: field 'tools'" in found and f"tools/{name[:3]}" in found, found
+
+
 @pytest.fixture(autouse=True)
 def _made_is_known(made, monkeypatch):
     monkeypatch.setenv("MADE", str(made))

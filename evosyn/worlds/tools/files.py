@@ -84,7 +84,11 @@ def read_world(source: str) -> ToolWorld:
     if strange:
         raise InputError(path, "is no name of a tool", field="tools", value=strange[0])
     for name, tool in zip(names, tools, strict=True):
-        tool["source"] = text_of(folder / "tools" / f"{Path(name).name}.py")
+        if f"{name}.py" not in present:
+            raise InputError(
+                path, f"names a tool whose file is missing: tools/{name}.py", field="tools", value=name, hint=ANEW
+            )
+        tool["source"] = text_of(folder / "tools" / f"{name}.py")
     extra = sorted(name for name in present if name.removesuffix(".py") not in names)
     if extra:
         raise InputError(folder / "tools" / extra[0], "is a tool that world.json does not name")
