@@ -5,9 +5,10 @@ A matrix read back holds neither solutions nor testings, so that nothing can be 
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import logging
+import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,10 @@ VERSION = 4
 """2 records which solutions are the same (`groups`), 3 the problem, what cases ask, what solutions gave and how alike
 texts are, 4 the pool and the task of a problem (`origin`); files of the versions before are read."""
 WITH_ORIGIN = 4
+MOST = 2**31
+"""Copies and numbers of groups are below, so that sums of them hold."""
+ROUNDED = 1e-3
+DIGEST = re.compile(r"[0-9a-f]{16}")
 LETTERS = frozenset(verdict.value for verdict in Verdict)
 FIELDS = (
     "v", "problem_id", "verdicts", "human", "cases", "copies", "groups", "durations", "solution_ids",
@@ -140,9 +145,10 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
     Raises:
         FormatError: naming the field.
     """
-    if value.get("v", VERSION) not in range(1, VERSION + 1):
+    version = value.get("v", VERSION)
+    if type(version) is not int or version not in range(1, VERSION + 1):
         hint = "Use the evosyn that wrote it"
-        raise FormatError("v", f"this evosyn reads versions 1 to {VERSION}", value["v"], hint=hint)
+        raise FormatError("v", f"this evosyn reads versions 1 to {VERSION}", version, hint=hint)
     for key in value:
         if key not in FIELDS:
             raise FormatError(key, "is not a field of a recorded matrix", hint=f"Fields: {', '.join(FIELDS)}")
@@ -160,9 +166,9 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
     if not isinstance(meta, dict):
         raise FormatError("meta", "must be an object", meta)
     origin = origin_from_json(value.get("origin", {}))
-    if value.get("v", VERSION) < WITH_ORIGIN:
+    if version < WITH_ORIGIN:
         origin, meta = origin_of_earlier(name, meta)
-    cases_NMC = _cases(value.get("cases"), M, N)
+    cases_NMC = _cases(value.get("cases"), verdicts_MN)
     widths = [1] * N if cases_NMC is None else [cases_MC.shape[1] for cases_MC in cases_NMC]
     statement, payload = _problem(value.get("problem"))
     return PassMatrix(
@@ -170,7 +176,7 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         verdicts_MN=verdicts_MN,
         human_M=None if human is None else np.array(list(human), dtype="<U1"),
         cases_NMC=cases_NMC,
-        durations_MN=_numbers(value, "durations", (M, N), "seconds"),
+        durations_MN=_numbers(value, "durations", (M, N), "seconds from 0"),
         copies_M=_whole(value, "copies", M, least=1),
         groups_M=_whole(value, "groups", M, least=0),
         solution_ids=_ids(value, "solution_ids", verdicts_MN),
@@ -179,8 +185,8 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         payload=payload,
         calls_N=_calls(value.get("calls"), widths),
         values_NMC=_values(value.get("values"), M, widths),
-        solution_similarity_MM=_numbers(value, "solution_similarity", (M, M), "numbers"),
-        testing_similarity_NN=_numbers(value, "testing_similarity", (N, N), "numbers"),
+        solution_similarity_MM=_similarity(value, "solution_similarity", M),
+        testing_similarity_NN=_similarity(value, "testing_similarity", N),
         origin=origin,
         meta=meta,
     )
@@ -209,12 +215,21 @@ def _letters(field: str, rows: Json, count: int | None = None) -> Letters:
     return np.array([list(row) for row in rows], dtype="<U1")
 
 
-def _cases(value: Json, M: int, N: int) -> tuple[Letters, ...] | None:
+def _cases(value: Json, verdicts_MN: Letters) -> tuple[Letters, ...] | None:
     if value is None:
         return None
+    M, N = verdicts_MN.shape
     if not isinstance(value, list) or len(value) != N:
         raise FormatError("cases", f"must be a list of {N}, one per testing", value)
-    return tuple(_letters(f"cases[{index}]", rows, M) for index, rows in enumerate(value))
+    found = tuple(_letters(f"cases[{index}]", rows, M) for index, rows in enumerate(value))
+    for index, cases_MC in enumerate(found):
+        passed_M = verdicts_MN[:, index] == Verdict.PASS.value
+        wrong_M = passed_M & (cases_MC != Verdict.PASS.value).any(axis=1)
+        if wrong_M.any():
+            at = int(wrong_M.argmax())
+            rule = f"must all be P: solution {at} passes this testing in `verdicts`"
+            raise FormatError(f"cases[{index}][{at}]", rule, "".join(cases_MC[at]))
+    return found
 
 
 def _whole(
@@ -224,24 +239,43 @@ def _whole(
     if value is None:
         return None
     good = isinstance(value, list) and len(value) == M
-    if not good or not all(type(one) is int and least <= one < 2**63 for one in value):
-        raise FormatError(field, f"must be {M} whole numbers from {least}, one per solution", value)
+    if not good or not all(type(one) is int and least <= one < MOST for one in value):
+        raise FormatError(field, f"must be {M} whole numbers from {least} to {MOST - 1}, one per solution", value)
     return np.array(value, dtype=np.int64)
 
 
 def _numbers(
     line: Mapping[str, Json], field: str, shape: tuple[int, int], what: str
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
+    """Rows of finite numbers, none below 0."""
     value = line.get(field)
     if value is None:
         return None
-    rule = f"must be {shape[0]} x {shape[1]} {what}"
-    try:
-        found = np.array(value, dtype=np.float64)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise FormatError(field, rule, value) from error
-    if found.shape != shape or not np.isfinite(found).all():
-        raise FormatError(field, rule, found.shape)
+    if not isinstance(value, list) or len(value) != shape[0]:
+        raise FormatError(field, f"must be {shape[0]} rows of {shape[1]} {what}", value)
+    for at, row in enumerate(value):
+        if not isinstance(row, list) or len(row) != shape[1]:
+            raise FormatError(f"{field}[{at}]", f"must be {shape[1]} {what}", row)
+        for place, one in enumerate(row):
+            if type(one) not in (int, float) or not 0 <= one <= sys.float_info.max:
+                raise FormatError(f"{field}[{at}][{place}]", f"must be one of {shape[1]} {what}, with an end", one)
+    return np.array(value, dtype=np.float64).reshape(shape)
+
+
+def _similarity(
+    line: Mapping[str, Json], field: str, size: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
+    found = _numbers(line, field, (size, size), "numbers from 0 to 1")
+    if found is None:
+        return None
+    for rule, wrong in (
+        ("must be from 0 to 1", found > 1),
+        ("must be as the other way round", abs(found - found.T) > ROUNDED),
+        ("must be 1: a text is like itself", np.eye(size, dtype=bool) & (found != 1)),
+    ):
+        if wrong.any():
+            at, place = np.argwhere(wrong)[0].tolist()
+            raise FormatError(f"{field}[{at}][{place}]", rule, float(found[at, place]))
     return found
 
 
@@ -303,13 +337,21 @@ def _values(value: Json, M: int, widths: Sequence[int]) -> tuple[Digests | None,
 def _values_of(index: int, value: Json, shape: tuple[int, int]) -> Digests | None:
     if value is None:
         return None
-    with contextlib.suppress(TypeError, ValueError, LookupError, OverflowError):
-        digests = np.array([int(digits, 16) for digits in value["digests"]], dtype=np.uint64)
-        at = np.array(value["at"], dtype=np.int64)
-        if at.shape == shape and (at >= 0).all():
-            return np.asarray(digests[at])
-    rule = f"must be null or digests of 16 hexadecimal digits and {shape[0]} x {shape[1]} places among them"
-    raise FormatError(f"values[{index}]", rule, value)
+    field = f"values[{index}]"
+    if not isinstance(value, dict) or value.keys() != {"digests", "at"}:
+        raise FormatError(field, "must be null or an object with digests and at", value)
+    digests, rows = value["digests"], value["at"]
+    if not isinstance(digests, list) or not all(isinstance(one, str) and DIGEST.fullmatch(one) for one in digests):
+        raise FormatError(f"{field}.digests", "must be a list of texts of 16 hexadecimal digits, lower case", digests)
+    if not isinstance(rows, list) or len(rows) != shape[0]:
+        raise FormatError(f"{field}.at", f"must be {shape[0]} rows, one per solution", rows)
+    for at, row in enumerate(rows):
+        good = isinstance(row, list) and len(row) == shape[1]
+        if not good or not all(type(one) is int and 0 <= one < len(digests) for one in row):
+            rule = f"must be {shape[1]} places, one per case, among the {len(digests)} digests"
+            raise FormatError(f"{field}.at[{at}]", rule, row)
+    known = np.array([int(one, 16) for one in digests], dtype=np.uint64)
+    return np.asarray(known[np.array(rows, dtype=np.int64).reshape(shape)])
 
 
 def _ids(value: Mapping[str, Json], field: str, verdicts: Letters) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from evosyn.evaluators.draws import make_draws
 from evosyn.evaluators.heldout import task_of
 from evosyn.evaluators.splitting import split_testings
 from evosyn.matrices import load_matrices, write_matrices
-from evosyn.origins import Origin
 from evosyn.records import Json, PassMatrix
 from evosyn.rundir import RunDir
 from evosyn.synthesis.generate import draw_pools
@@ -121,4 +120,4 @@ class Pools:
 
 def with_task(matrix: PassMatrix) -> PassMatrix:
     """The matrix under its task's name in all pools: `HumanEval/3`, whatever stands before."""
-    return replace(matrix, origin=Origin(task="/".join(matrix.problem_id.split("/")[-2:])))
+    return replace(matrix, origin=matrix.origin._replace(task="/".join(matrix.problem_id.split("/")[-2:])))

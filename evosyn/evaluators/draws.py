@@ -21,13 +21,13 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.heldout import original_of, shown_tasks, task_of, view_of
 from evosyn.randomness import SeedTree
 from evosyn.rankings import by_shape
-from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
+from evosyn.records import JUDGED_VERDICTS, Evidence, PassMatrix, Verdict
 from evosyn.strategies.evidence import evidence_of, select
 from evosyn.strategies.ranking import centred_places, dense_ranks
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
-NO_HUMAN, NO_RIGHT = "no human verdicts", "no right solution"
+NO_HUMAN, NO_RIGHT, NOTHING_KNOWN = "no human verdicts", "no right solution", "no verdict that is known"
 """Reasons for leaving a problem out."""
 
 
@@ -330,7 +330,7 @@ def _remedy(skipped: Mapping[str, int]) -> str:
 
 def _judged(matrix: PassMatrix) -> NDArray[np.int64]:
     human = [] if matrix.human_M is None else matrix.human_M.tolist()
-    return np.array([index for index, letter in enumerate(human) if letter in KNOWN_VERDICTS], dtype=np.int64)
+    return np.array([index for index, letter in enumerate(human) if letter in JUDGED_VERDICTS], dtype=np.int64)
 
 
 def unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
@@ -345,6 +345,8 @@ def unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
         return f"fewer than {least_rows} judged solutions"
     if columns < least_columns:
         return f"fewer than {least_columns} testings"
+    if not matrix.known_MN.any():
+        return NOTHING_KNOWN
     if config.solvable and not (matrix.human_M == Verdict.PASS.value).any():
         return NO_RIGHT
     return None

@@ -12,14 +12,15 @@ from dataclasses import replace
 import numpy as np
 
 from evosyn.errors import UsageError
-from evosyn.records import Json, PassMatrix, canonical_json
+from evosyn.records import Json, ParsedCall, PassMatrix, canonical_json
 from evosyn.textual import similarity
 
 LISTS = ("cases", "asserts")
 
 
 def split_testings(matrix: PassMatrix) -> PassMatrix:
-    """The matrix with one testing for each distinct case; a testing without recorded cases stays whole.
+    """The matrix with one testing for each distinct case; a testing without recorded cases stays whole. Cases are the
+    same where their texts are, or where texts are unknown what they ask and expect is.
 
     Raises:
         UsageError: the matrix holds no case outcomes.
@@ -28,7 +29,8 @@ def split_testings(matrix: PassMatrix) -> PassMatrix:
         raise UsageError(
             f"--split-testings: problem {matrix.problem_id!r} has no recorded cases; cross-execute the pool again"
         )
-    columns, texts, ids, seen, calls, values = [], [], [], set(), [], []
+    columns, texts, ids, calls, values = [], [], [], [], []
+    seen: set[str | ParsedCall] = set()
     for n, cases_MC in enumerate(matrix.cases_NMC):
         whole = cases_MC if cases_MC.shape[1] else matrix.verdicts_MN[:, [n]]
         own_texts = _single_texts(matrix.testing_texts[n], whole.shape[1]) if matrix.testing_texts else None
@@ -38,9 +40,10 @@ def split_testings(matrix: PassMatrix) -> PassMatrix:
         given_MC = matrix.values_NMC[n] if recorded and matrix.values_NMC is not None else None
         for c in range(whole.shape[1]):
             text = None if own_texts is None else own_texts[c]
-            if text is not None and text in seen:
+            if (same := text or _whole(asked[c] if asked else None)) in seen:
                 continue
-            seen.add(text)
+            if same is not None:
+                seen.add(same)
             columns.append(whole[:, c])
             ids.append(f"{name}/{c}")
             texts.append(text or "")
@@ -57,6 +60,11 @@ def split_testings(matrix: PassMatrix) -> PassMatrix:
         values_NMC=None if matrix.values_NMC is None else tuple(values),
         testing_similarity_NN=similarity(texts) if matrix.testing_texts else None,
     )
+
+
+def _whole(call: ParsedCall | None) -> ParsedCall | None:
+    """The call where it says all that its case asks."""
+    return None if call is None or call.expected is None else call
 
 
 def _single_texts(text: str, count: int) -> list[str]:

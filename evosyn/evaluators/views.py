@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from evosyn.evaluators.heldout import pool_of, task_of
 from evosyn.randomness import SeedTree
-from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
+from evosyn.records import JUDGED_VERDICTS, PassMatrix, Verdict
 from evosyn.strategies.evidence import sub_matrix
 
 UNRECORDED = "without texts and values"
@@ -89,7 +89,7 @@ def _right_rows(matrix: PassMatrix) -> NDArray[np.int64]:
 
 def _all_right(matrix: PassMatrix, solutions: int | None) -> float:
     """The chance that a draw of a problem holds right solutions only; without those whose human verdict is unknown."""
-    judged = 0 if matrix.human_M is None else int(np.isin(matrix.human_M, [one.value for one in KNOWN_VERDICTS]).sum())
+    judged = 0 if matrix.human_M is None else int(np.isin(matrix.human_M, [one.value for one in JUDGED_VERDICTS]).sum())
     drawn = min(solutions or judged, judged)
     return math.comb(len(_right_rows(matrix)), drawn) / math.comb(judged, drawn) if drawn else 0.0
 

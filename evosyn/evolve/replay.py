@@ -66,7 +66,7 @@ def replay(
         else:
             stopped = None
             if changed := _changed(event.step, committed):
-                raise CorruptRun(f"{events.journal.place(position)}: {changed}. The journal was edited: {PUT_BACK}")
+                raise CorruptRun(f"{events.journal.place(position)}: {changed}. The journal was edited. {PUT_BACK}")
             _fold(state, event, events.journal, position)
             committed.update(trial.candidate.id for trial in event.step.trials)
             if on_commit is not None and state.steps >= total - 1 - last:

@@ -1,12 +1,13 @@
 """Whether the matrices of a synthesis are like those on which its strategy was evolved, and what to do where not.
 
-How far a mean over so many problems strays by itself is taken from the search's own problems, which are resampled: what
-lies beyond was not tried by its held-out problems. Of a search over several pools, what is like one of them is like
-what it was evolved on. docs/synthesize.md, "When the matrices are of another kind".
+How far a mean over so many problems strays by itself is taken from the search's own problems, and so is how unsure
+their own mean is: what lies beyond was not tried by its held-out problems. Of a search over several pools, what is like
+one of them is like what it was evolved on. docs/synthesize.md, "When the matrices are of another kind".
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from evosyn.codec import dump, load
 from evosyn.evaluators.heldout import pool_of
+from evosyn.quantiles import t_quantile
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix
 from evosyn.strategies.evidence import MAYBE, evidence_of, unknown
@@ -148,11 +150,22 @@ def read_evolved_on(report: Mapping[str, Json]) -> EvolvedOn | None:
 
 
 def _compared(here_PT: NDArray[np.float64], own_PT: NDArray[np.float64], heldout: int) -> dict[str, Json]:
-    """For each trait the means here and there, the range that chance explains, and whether it lies beyond."""
-    size = max(1, min(heldout, len(here_PT)))
-    rng = SeedTree(0).child("shift", size, len(own_PT)).rng()
-    means_RT = own_PT[rng.integers(len(own_PT), size=(RESAMPLES, size))].mean(axis=1)
-    low_T, high_T = np.quantile(means_RT, [CHANCE / 2 / len(WORDS), 1 - CHANCE / 2 / len(WORDS)], axis=0)
+    """For each trait the means here and there, the range that chance explains, and whether it lies beyond.
+
+    The range is that of Student's t for the mean of so many further problems, or that of resampled means where it is
+    wider: few problems of a trait that seldom differs lie far from normal.
+    """
+    size, own = max(1, min(heldout, len(here_PT))), len(own_PT)
+    rng = SeedTree(0).child("shift", size, own).rng()
+    means_RT = own_PT[rng.integers(own, size=(RESAMPLES, size))].mean(axis=1)
+    beyond = CHANCE / 2 / len(WORDS)
+    low_T, high_T = np.quantile(means_RT, [beyond, 1 - beyond], axis=0)
+    if own > 1:
+        strays_T = t_quantile(1 - beyond, own - 1) * own_PT.std(axis=0, ddof=1) * math.sqrt(1 / size + 1 / own)
+        low_T, high_T = (
+            np.minimum(low_T, own_PT.mean(axis=0) - strays_T),
+            np.maximum(high_T, own_PT.mean(axis=0) + strays_T),
+        )
     rows: dict[str, Json] = {}
     for at, name in enumerate(WORDS):
         here, low, high = (round(float(value), 4) for value in (here_PT[:, at].mean(), low_T[at], high_T[at]))

@@ -10,7 +10,7 @@ from evosyn.evaluators.criteria import judge
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.evaluators.splitting import split_testings
 from evosyn.randomness import SeedTree
-from evosyn.records import PassMatrix
+from evosyn.records import ParsedCall, PassMatrix
 
 
 def matrix(name: str, rows: int, columns: int, seed: int = 0) -> PassMatrix:
@@ -145,6 +145,22 @@ def test_every_case_becomes_a_testing_and_equal_ones_count_once() -> None:
     assert ["".join(row) for row in split.verdicts_MN] == ["PF", "PP"]
     assert split.testing_ids == ("x/0", "x/1")
     assert split.testing_texts[1] == '{"asserts":["assert f(2)==2"],"kind":"asserts"}'
+
+
+def test_where_texts_are_unknown_cases_that_ask_and_expect_the_same_count_once() -> None:
+    cells = np.array([["P", "P", "F"], ["P", "F", "P"]])
+    one, two, open_ = ParsedCall("[1]", "1"), ParsedCall("[1]", "2"), ParsedCall("[1]", None)
+    matrix = PassMatrix(
+        "a",
+        cells[:, :2],
+        None,
+        cases_NMC=(cells, cells),
+        calls_N=((one, two, open_), (two, one, open_)),
+        testing_ids=("x", "y"),
+    )
+    split = split_testings(matrix)
+    assert split.testing_ids == ("x/0", "x/1", "x/2", "y/2"), "nobody knows what a case asks that expects no value"
+    assert split.calls_N == ((one,), (two,), (open_,), (open_,))
 
 
 def test_splitting_needs_recorded_cases() -> None:

@@ -1,5 +1,6 @@
 """The protocol for searches: what is held out, what is counted once, and what it refuses to put together."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,16 @@ def test_a_task_has_one_name_in_all_pools() -> None:
     cells = np.array([list("PF")])
     named = {with_task(PassMatrix(name, cells)).origin.task for name in ("HumanEval/3", "mixed/HumanEval/3")}
     assert named == {"HumanEval/3"}
+
+
+def test_a_setting_of_two_pools_is_searched_as_two(tmp_path: Path) -> None:
+    for name, count in (("pool", 20), ("strong", 24)):
+        write_matrices(tmp_path / f"{name}.jsonl.gz", [recorded(number) for number in range(count)])
+    with Workbench() as workbench:
+        pools = Pools(Inputs(tmp_path, strong=str(tmp_path / "strong.jsonl.gz")), workbench)
+        found = [matrix.origin for fold in pools.folds("both") for matrix in fold]
+    assert Counter(one.pool for one in found) == {"pool": 20, "strong": 24}
+    assert len({one.task for one in found}) == 24
 
 
 def recorded(number: int) -> PassMatrix:

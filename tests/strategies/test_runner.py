@@ -276,6 +276,30 @@ HOSTILE = {
         "import random\ndef rank(e):\n    return [random.random() for _ in e.passed], e.passed.sum(0)",
         "unseeded randomness",
     ),
+    "draws-lots-once": (
+        "import numpy as np\nLOTS = np.random.default_rng().random(9)\n"
+        "def rank(e):\n    return e.passed.sum(1) + LOTS[: len(e.passed)], e.passed.sum(0)",
+        "by itself in another process: .* unseeded randomness",
+    ),
+    "patches-the-check": (
+        "import random, numpy as np\nnp.array_equal = lambda *a, **k: True\n"
+        "def rank(e):\n    return [random._os.urandom(1)[0] for _ in e.passed], e.passed.sum(0)",
+        "by itself in another process",
+    ),
+    "looks-at-the-others": (
+        "def rank(e):\n    many = len(vars(e)['_pack']['places'])\n"
+        "    return (e.passed.sum(1) + 1) * many, e.passed.sum(0)",
+        "by itself in another process: .* other problems",
+    ),
+    "needs-the-others": (
+        "def rank(e):\n    assert len(vars(e)['_pack']['places']) > 1\n    return e.passed.sum(1), e.passed.sum(0)",
+        "AssertionError",
+    ),
+    "texts": ("def rank(e):\n    return ['1', '2', '3', '4'], [1, 2, 3]", "scores are not numbers: str32 is none"),
+    "dates": (
+        "import numpy as np\ndef rank(e):\n    return e.passed.sum(1).astype('datetime64[s]'), [1, 2, 3]",
+        r"scores are not numbers: datetime64\[s\] is none",
+    ),
     "lists-lost": (
         LISTS.replace("return by_solution,", "return by_solution[1:],"),
         "3 solution ids, must return the 4",
@@ -417,10 +441,10 @@ def test_programs_share_processes_and_a_sample_of_them_is_repeated_alone(sandbox
     counting = Faulty(sandbox, "nothing of this kind")
     runner = SandboxedRunner(counting, company=Company(repeat=0.25))  # type: ignore[arg-type]
     results = runner.rank([*MANY, "import os\n" + GOOD], SEEN)
-    assert runner.company.shared == len(MANY)
-    assert 0 < runner.company.repeated < len(MANY) / 2
+    assert runner.company.shared == 2 * len(MANY), "on all problems, and on one of them by itself"
+    assert 0 < runner.company.repeated < len(MANY)
     assert runner.company.differed == 0
-    assert counting.asked[1] == runner.company.repeated + 1
+    assert counting.asked[1] == runner.company.repeated / 2 + 1
     assert sum(isinstance(result, Invalid) for result in results) == 1
 
 
@@ -432,7 +456,7 @@ def test_sharing_can_be_switched_off_and_gives_the_same(sandbox: Sandbox, runner
         assert not isinstance(other, Invalid)
         for first, second in zip(one, other, strict=True):
             np.testing.assert_array_equal(first.solution_scores_M, second.solution_scores_M)
-    assert counting.asked == [len(MANY)]
+    assert counting.asked == [len(MANY)] * 2
 
 
 def test_in_company_a_program_without_the_policys_word_is_not_loaded(sandbox: Sandbox) -> None:

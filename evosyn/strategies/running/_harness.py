@@ -238,6 +238,8 @@ def _vector(values: Any, size: int, what: str) -> Any:
     try:
         if np.iscomplexobj(given := np.asarray(values)):
             raise TypeError("complex ones have no order")
+        if given.dtype.kind in "USmM":
+            raise TypeError(f"{given.dtype.name} is none")
         vector = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise BrokenStrategy(f"{what} are not numbers: {error}") from None

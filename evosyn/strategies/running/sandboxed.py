@@ -4,6 +4,9 @@ Where several evidences are draws of one task, a program must not know one when 
 worth more than the M x N cells that it is judged on, and what a process keeps (where the next object will lie, say) no
 policy can name in full. So there are as many processes as a task has draws, and each sees one draw of every task.
 
+What it says of one evidence must not depend on the others either, nor on chance. Its process can be made to say so, and
+so one evidence, drawn where no program sees it, is ranked once more in a process that holds nothing else.
+
 Programs that the company policy admits (`evosyn.sandbox.company`) may follow each other in one process, which spares
 most of the cost of a fork; whatever goes wrong there is tried again alone, and of the rest a sample is repeated alone,
 so that a verdict never depends on the company.
@@ -15,6 +18,7 @@ finiteness are checked again here. DESIGN.md section 5, "Strategy".
 from __future__ import annotations
 
 import os
+import secrets
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -30,7 +34,7 @@ from evosyn.escaping import one_line
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.rankings import RankingBlock, Rankings
-from evosyn.records import Evidence, Invalid, Json
+from evosyn.records import Evidence, Invalid, Json, Ranking
 from evosyn.sharing import Company
 from evosyn.strategies.evidence import MAYBE, shown_as
 from evosyn.strategies.running.packing import pack, size_of, source
@@ -44,6 +48,10 @@ BYTES_PER_SCORE = 8
 
 PROBE = "def rank(evidence):\n    return evidence.passed.sum(1), evidence.passed.sum(0)\n"
 FAILED_TWICE = Invalid("the sandbox failed twice on it")
+UNSTEADY = Invalid(
+    "a problem got other scores when it was ranked by itself in another process: a strategy must not depend on other "
+    "problems, on global state or on unseeded randomness"
+)
 
 REMEMBERED = 4
 MOST_TOGETHER = 16
@@ -64,12 +72,14 @@ class _OneDraw(NamedTuple):
     Attributes:
         at_E: their places among all.
         limits: of a program that ranks them.
+        sample: one of them by itself, whose `at_E` is its place among these; None for a sample.
     """
 
     at_E: NDArray[np.int64]
     evidences: Sequence[Evidence]
     key: str
     limits: Limits
+    sample: _OneDraw | None = None
 
 
 class _RankedBefore(NamedTuple):
@@ -128,7 +138,7 @@ class SandboxedRunner:
         for some in (parts[:1], parts[1:]):
             able = [place for place, one in enumerate(found) if not isinstance(one, Invalid)]
             asked = [(place, _ToRank(programs[place], part)) for part in some for place in able]
-            for (place, (_, part)), result in zip(asked, self._ranked([one for _, one in asked]), strict=True):
+            for (place, (_, part)), result in zip(asked, self._steady([one for _, one in asked]), strict=True):
                 blocks = found[place]
                 if isinstance(blocks, Invalid):
                     continue
@@ -137,6 +147,23 @@ class SandboxedRunner:
                 else:
                     blocks += [block._replace(at_B=part.at_E[block.at_B]) for block in result.blocks]
         return [one if isinstance(one, Invalid) else Rankings.merged(one) for one in found]
+
+    def _steady(self, asked: Sequence[_ToRank]) -> list[Rankings | Invalid]:
+        """What comes out, where the sample of a part gets the same by itself."""
+        found = self._ranked(asked)
+        samples = {
+            place: _ToRank(program, part.sample)
+            for place, (program, part) in enumerate(asked)
+            if part.sample is not None and not isinstance(found[place], Invalid)
+        }
+        again = self._ranked(list(samples.values())) if samples else []
+        for (place, (_, sample)), alone in zip(samples.items(), again, strict=True):
+            whole = found[place]
+            if isinstance(alone, Invalid):
+                found[place] = alone
+            elif not isinstance(whole, Invalid) and not _same(whole[int(sample.at_E[0])], alone[0]):
+                found[place] = UNSTEADY
+        return found
 
     def _ranked(self, asked: Sequence[_ToRank]) -> list[Rankings | Invalid]:
         """What came out in company, and alone for the others and a sample of those."""
@@ -217,6 +244,9 @@ class SandboxedRunner:
             numbers.setdefault(number, []).append(place)
             before.update([] if tasks is None else [tasks[place]])
         parts = [self._part(evidences, places) for places in numbers.values()]
+        first = parts[0]
+        sample = self._part(first.evidences, [secrets.randbelow(len(first.evidences))])
+        parts[0] = first._replace(sample=sample)
         self._shared = [*self._shared[1 - REMEMBERED :], _RankedBefore(evidences, tasks, parts)]
         return parts
 
@@ -242,6 +272,11 @@ def _job(program: str, part: _OneDraw, company: tuple[str, ...] = ()) -> Harness
         "company": bool(company),
     }
     return HarnessJob(harness(), program, part.key, argument, part.limits, company)
+
+
+def _same(one: Ranking, other: Ranking) -> bool:
+    pairs = zip(one, other, strict=True)
+    return all(np.array_equal(first, second) for first, second in pairs)
 
 
 def _read(outcome: ItemOutcome, part: _OneDraw) -> Rankings | Invalid:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 
 from evosyn import __version__
 from evosyn.codec import dump, load
 from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.dataset import read_rejects, write_rejects
 from evosyn.domains import load_pools
-from evosyn.errors import InputError, TeacherUnavailable, UsageError
+from evosyn.errors import PUT_BACK, CorruptRun, FormatError, InputError, TeacherUnavailable, UsageError
 from evosyn.evolve.events import events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import load_matrices, write_matrices
@@ -46,6 +46,7 @@ from evosyn.workbench import Workbench
 
 MATRICES = "matrices/matrices.jsonl.gz"
 POOLS = "pools.jsonl.gz"
+MANIFEST = "manifest.json"
 
 
 class Source:
@@ -175,7 +176,7 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
     if source.origins:
         mine["pools"] = sorted({origin.pool for origin in source.origins.values()})
     run.claim_new(KIND)
-    held = run.read_json("manifest.json") if run.file("manifest.json").is_file() else {}
+    held = run.read_json(MANIFEST) if run.file(MANIFEST).is_file() else {}
     begun = any(run.file(name).exists() for name in (POOLS, MATRICES, "journal.jsonl"))
     if held and begun and held.get("source_digest") not in (source.digest, source.former_digest):
         what = f"on other problems (on {held['source']}, as it was then)" if "source" in held else "of another version"
@@ -184,7 +185,7 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
         _same_drawing(run, held, mine)
     else:
         spent = {} if checked is None else {"check": dump(checked, defaults=True)}
-        run.write_json("manifest.json", {"spent": spent, **held, **mine, "evosyn": __version__})
+        run.write_json(MANIFEST, {"spent": spent, **held, **mine, "evosyn": __version__})
     if not run.journal.path.exists():  # what a search goes on with is written once it is known to be the same
         write_config(run, config)
 
@@ -254,13 +255,29 @@ def prepare(
         write_matrices(stored, [*source.matrices, *map(source.marked, made)])
     matrices = with_texts(load_matrices(stored), pools)
     seeds = select_as_begun(split_all(matrices, config), config, begun, simulated=simulated)
-    manifest = run.read_json("manifest.json")
-    return replace(
-        seeds,
-        left_out={**seeds.left_out, **known},
-        spent={phase: load(Usage, usage) for phase, usage in manifest.get("spent", {}).items()},
-        unusable=manifest.get("unusable_replies", {}),
-    )
+    cost = _drawing(run)
+    return replace(seeds, left_out={**seeds.left_out, **known}, spent=cost.spent, unusable=cost.unusable_replies)
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """What the manifest holds of the pools that were drawn."""
+
+    spent: Mapping[str, Usage] = field(default_factory=dict)
+    unusable_replies: Mapping[str, int] = field(default_factory=dict)
+
+
+def _drawing(run: RunDir) -> _Drawing:
+    """
+    Raises:
+        CorruptRun: the manifest holds something else there.
+    """
+    manifest = run.read_json(MANIFEST)
+    held = {one.name: manifest[one.name] for one in fields(_Drawing) if one.name in manifest}
+    try:
+        return load(_Drawing, held)
+    except FormatError as error:
+        raise CorruptRun(f"{run.file(MANIFEST)}: is damaged, {error}. {PUT_BACK}") from error
 
 
 def _incomplete(run: RunDir, pools: Sequence[Pool], config: EvolveConfig, *, drawn: bool) -> dict[str, LeftOut]:
@@ -309,7 +326,7 @@ def _pools(
         simulated = any(one.provenance.simulated for pool in source.pools for one in pool.solutions)
         simulated = simulated or any(one.provenance.simulated for pool in source.pools for one in pool.testings)
         return source.pools, simulated
-    stored, manifest = run.file(POOLS), run.read_json("manifest.json")
+    stored, manifest = run.file(POOLS), run.read_json(MANIFEST)
     if stored.is_file():
         return load_pools(stored), bool(manifest.get("simulated"))
     problems = [pool.problem for pool in source.pools]
@@ -331,7 +348,7 @@ def _pools(
         "spent": {**manifest.get("spent", {}), "drawing": dump(drawn.usage, defaults=True)},
         "unusable_replies": drawn.unusable,
     }
-    run.write_json("manifest.json", {**manifest, **made})
+    run.write_json(MANIFEST, {**manifest, **made})
     write_pools(stored, drawn.pools)
     return list(drawn.pools), teacher.simulated
 

@@ -27,7 +27,7 @@ from evosyn.evaluators.heldout import (
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evaluators.views import searched
 from evosyn.journal import INPUTS
-from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Verdict, content_id
+from evosyn.records import JUDGED_VERDICTS, Json, PassMatrix, Verdict, content_id
 from evosyn.running.progress import Usage
 from evosyn.strategies.evidence import evidence_digest
 from evosyn.synthesis.search.config import EvolveConfig
@@ -159,7 +159,7 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
             f"needed; leave it out, which uses the {unsolved} without one too, or bring easier problems or a stronger "
             "model's solutions"
         )
-    untelling = tuple(matrix.problem_id for matrix in usable if set(_human(matrix)) & KNOWN_VERDICTS == {Verdict.PASS})
+    untelling = tuple(matrix.problem_id for matrix in usable if set(_human(matrix)) & JUDGED_VERDICTS == {Verdict.PASS})
     if len(untelling) == len(usable):
         raise UsageError(
             "the human testing of every problem accepts all of its solutions, so no strategy can be told from another; "
@@ -206,7 +206,7 @@ def _seal(matrix: PassMatrix) -> Json:
 
 def _size(matrix: PassMatrix) -> tuple[int, int]:
     """Solutions with a human verdict, and testings."""
-    return sum(letter in KNOWN_VERDICTS for letter in _human(matrix)), matrix.verdicts_MN.shape[1]
+    return sum(letter in JUDGED_VERDICTS for letter in _human(matrix)), matrix.verdicts_MN.shape[1]
 
 
 def _human(matrix: PassMatrix) -> list[str]:
