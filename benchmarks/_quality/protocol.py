@@ -28,7 +28,8 @@ PROTOCOL_SEED = 6
 """Root of folds, searches and held-out draws. It changes where scores of an earlier one were looked at before the
 search was changed, as those of version 5 were (root 5)."""
 DECIDING = ("evaluators", "evolve", "strategies", "synthesis/search")
-"""Folders of the package whose code decides what a search finds and how it is scored."""
+"""Folders of the package whose code decides what a search finds and how it is scored, beside the modules that stand in
+no folder and those of this benchmark."""
 
 
 class Part(NamedTuple):
@@ -65,8 +66,13 @@ def held_out(setting: str) -> ConsistencyConfig:
 
 
 def code_digest(package: Path = Path(evosyn.__file__).parent) -> str:
-    """Which code decides: the first digits of a hash over the sources in `DECIDING`."""
+    """Which code decides: the first digits of a hash over its sources."""
+    found = {
+        file.relative_to(package).as_posix(): file for folder in DECIDING for file in (package / folder).rglob("*.py")
+    }
+    found |= {file.name: file for file in package.glob("*.py")}
+    found |= {f"{file.parent.name}/{file.name}": file for file in Path(__file__).parent.glob("*.py")}
     digest = hashlib.sha256()
-    for file in sorted(file for folder in DECIDING for file in (package / folder).rglob("*.py")):
-        digest.update(f"{file.relative_to(package).as_posix()}\0".encode() + file.read_bytes() + b"\0")
+    for name, file in sorted(found.items()):
+        digest.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]

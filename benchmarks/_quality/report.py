@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from _quality.protocol import ARMS, HELD_DRAWS, KINDS, PARTS, SIMULATED, Part
+from _quality.protocol import ARMS, HELD_DRAWS, KINDS, PARTS, SIMULATED, Part, code_digest
 from _quality.rows import BEST, OPENING, REFERENCE, Difference, Pairing, Row, Setting, of_chosen
 from evosyn.evaluators.intervals import Interval, Strata, between
 from evosyn.records import Json
@@ -67,13 +67,15 @@ def together(settings: Sequence[Setting]) -> Iterator[str]:
 
 
 def _codes(setting: Setting) -> Iterator[str]:
-    """Which parts come from which code, where it is not one."""
+    """Which parts come from which code, where it is not one, or none that is here."""
     made: dict[str, Counter[str]] = {}
     for part, value in setting.parts.items():
         made.setdefault(value["code"], Counter())[part.arm or "known"] += 1
     if len(made) > 1:
         told = "; ".join(f"{code}: {_counted(some.items())}" for code, some in made.items())
         yield f"parts come from different code, which may differ in what it finds: {told}"
+    elif made and (here := code_digest()) not in made:
+        yield f"all by code {next(iter(made))}; what is here is {here}, which may find something else"
 
 
 def _table(setting: Setting) -> Iterator[str]:

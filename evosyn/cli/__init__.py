@@ -9,6 +9,7 @@ import errno
 import importlib
 import json
 import os
+import signal
 import sys
 import threading
 import warnings
@@ -92,6 +93,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code."""
     for category in (SyntaxWarning, DeprecationWarning):  # what parsing a model's text may say is not for our users
         warnings.filterwarnings("ignore", category=category, module="<unknown>|<candidate>|<string>")
+    previous = _end_like_an_interrupt()
     try:
         if "--json" in (sys.argv[1:] if arguments is None else arguments):
             sys.stdout = Watched(sys.stdout)
@@ -125,6 +127,9 @@ def main(arguments: list[str] | None = None) -> None:
         remedy = "See to the disk, or to `ulimit -f`," if broken else "Free some space"
         click.echo(f"error: {what}{where}; nothing written before is lost. {remedy} and repeat the command", err=True)
         sys.exit(EXIT_UNAVAILABLE)
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -168,6 +173,20 @@ def _failed_disk(error: BaseException) -> BaseException | None:
         return error if error.errno in (errno.ENOSPC, errno.EDQUOT, *BROKEN_DISK) else None
     told = type(error).__name__ == "SafetensorError" and os.strerror(errno.ENOSPC) in str(error)
     return error if told else None
+
+
+def _end_like_an_interrupt() -> Any:
+    """Have SIGTERM, which batch systems send, end a command as Ctrl-C does: in words, with all that is done kept.
+
+    Returns:
+        The handler that it replaced; None where somebody else sees to the signal.
+    """
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    mine = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    return signal.signal(signal.SIGTERM, stop) if mine else None
 
 
 def _interrupted() -> int:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._tables import Cell, console, print_table, wide_console
+from evosyn.cli._tables import Cell, console, print_by_pool, print_table, wide_console
+from evosyn.escaping import safe
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -154,11 +155,15 @@ def print_leaderboard(report: Mapping[str, Json]) -> None:
     columns = ("strategy", *sides, "95 %", "criterion 1", "testing bal. acc.")
     rows: list[tuple[Cell, ...]] = []
     rule = known_winner(report)
+    every = [row["strategy"] for row in boards["heldout"]["strategies"]]
+    names = {name: f"{name} (the winner)" if name == (rule or "evolved") else name for name in every}
+    if rule:
+        del names["evolved"]  # the rule once more
     for row in boards["heldout"]["strategies"]:
         name = row["strategy"]
-        if rule and name == "evolved":  # the rule once more
+        if name not in names:
             continue
-        shown = f"{name} (the winner)" if name == (rule or "evolved") else name
+        shown = names[name]
         if row["invalid"] is not None:
             rows.append((shown, "invalid", "", "", "", ""))
             continue
@@ -170,3 +175,7 @@ def print_leaderboard(report: Mapping[str, Json]) -> None:
         bounds = (boards["train"]["reachable"], boards["heldout"]["reachable"])
         rows.append(("reachable by passes alone", *bounds, "", "", ""))
     print_table(f"seed consistency, {sizes}{label}", columns, rows)
+    print_by_pool(boards["heldout"], names)
+    for row in boards["heldout"]["strategies"]:
+        if row["invalid"] is not None and row["strategy"] in names:
+            click.echo(safe(f"{names[row['strategy']]} is invalid: {row['invalid']}"))

@@ -178,6 +178,8 @@ def _rivals(rivals: Sequence[Rival]) -> None:
     """Seeds won and lost against the parent and the initial program, with what decided them where that is known."""
     from evosyn.evaluators.duel import told
 
+    if rivals:
+        click.echo("\nby the draws of the search; tables and card are of fresh ones:")
     for rival in rivals:
         tally, name = rival.tally, "its parent" if rival.role == "parent" else "the initial program"
         click.echo()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NEEDED = {"source": "--pool: name a pool file, a matrices file, or a directory that holds matrices"}
 SOURCE = click.option("--pool", "source", help="Pool file, matrices file, or a directory that holds matrices.")
 SPLIT = click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own.")
+TIES = "Equal scores: the mean over all orders, the order of the paper's code, or a seeded one. [default: expected]"
 VERDICTS = click.option("--verdicts", help="File that remembers executed cells of a pool.")
 
 

@@ -136,6 +136,21 @@ def shown(cell: Cell) -> str:
     return str(cell)
 
 
+def print_by_pool(board: Mapping[str, Json], names: Mapping[str, str] | None = None) -> None:
+    """The scores of a leaderboard's JSON on each of its pools; nothing for one pool, or where nobody kept them.
+
+    Args:
+        names: of the rows that are shown, and what they are called there; by default all that have a score.
+    """
+    pools = board.get("pools") or {}
+    if not pools:
+        return
+    rows = {row["strategy"]: row["by_pool"] for row in board["strategies"] if row["by_pool"]}
+    shown = {name: name for name in rows} if names is None else {name: names[name] for name in rows if name in names}
+    columns = ("strategy", *(f"{pool} ({count})" for pool, count in pools.items()))
+    print_table("the same by pool", columns, [(told, *map(rows[name].get, pools)) for name, told in shown.items()])
+
+
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
     """Show the table in the terminal."""
     from rich.markup import escape

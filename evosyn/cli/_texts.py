@@ -31,7 +31,7 @@ def print_conclusion(found: Conclusion) -> None:
     click.secho(f"{WORDS[found.worked]}: ", fg=COLOURS[found.worked], bold=True, nl=False)
     click.echo(safe(found.did))
     if found.won:
-        click.echo(safe(f"  won: {found.won}"))
+        click.echo(safe(f"  {'ahead' if found.worked == 'open' else 'won'}: {found.won}"))
     for line in found.why:
         click.echo(safe(f"  why: {line}"))
     click.echo()

@@ -13,7 +13,7 @@ import click
 
 from evosyn.cli._ablate_search import OUT, curve, search
 from evosyn.cli._command import ConfiguredCommand, config_options, flag, preset_option, sandbox_options
-from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS, opened
+from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, TIES, VERDICTS, opened
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import KAblationConfig, SizeAblationConfig
@@ -44,7 +44,7 @@ command.add_command(curve)
 @click.option("--ks", help="Values of k, with commas. [default: 1,2,4,8]")
 @flag("-M", "scoring.M", "[default: 16]", type=click.IntRange(2))
 @flag("-N", "scoring.N", "[default: 16]", type=click.IntRange(2))
-@flag("--ties", "scoring.ties", "[default: expected]", type=click.Choice(["expected", "stable", "random"]))
+@flag("--ties", "scoring.ties", TIES, type=click.Choice(["expected", "stable", "random"]))
 @flag("--keep-short", "scoring.short", "Keep problems with fewer than M or N, with what they have.", flag_value="keep")
 @flag("--draws", "scoring.draws", "Subsamples of each problem. [default: 20]", type=click.IntRange(1))
 @flag("--seed", "scoring.seed", "[default: 0]", type=int)
@@ -90,6 +90,10 @@ def by_k(config: KAblationConfig, out: Path) -> None:
 
     scores = {name: {row.k: row.score for row in rows if row.strategy == name and row.criterion1} for name in programs}
     told = [f"{name}: {', '.join(f'{found[k]:.3f} at k = {k}' for k in wanted)}" for name, found in scores.items()]
+    if (m := config.scoring.M) and (same := [k for k in wanted if 2 * k >= m])[1:]:
+        told.append(
+            f"k = {', '.join(map(str, same))} look at the same: {-(-m // 2)} best and as many worst are all {m}"
+        )
     told += [*([repeated_told(repeated)] if repeated else []), *chosen_on_told(config.strategies, before)]
     publish(out, "ablate-k", Figure(pool.titled("seed consistency by k"), columns, cells, draw), told)
 
@@ -116,8 +120,9 @@ def by_k(config: KAblationConfig, out: Path) -> None:
 def by_size(config: SizeAblationConfig, out: Path) -> None:
     """Figure 4b: more solutions and testings keep more problems, at M x N executions each.
 
-    `relaxed` is the share kept without zero-variance pruning; beside it stand the balanced accuracy of the testings and
-    the share of right top solutions among what is kept, where the pool has human verdicts.
+    `relaxed` is the share kept without zero-variance pruning; beside it stand the balanced accuracy of the testings
+    (`bal. acc.`) and the share of right top solutions (`top right`) among what is kept, where the pool has human
+    verdicts.
     """
     from evosyn.cli._tables import Figure, begin_table, publish
     from evosyn.cli.score import chosen_on, chosen_on_told

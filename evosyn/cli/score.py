@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, NewFile, config_options, flag, sandbox_options
-from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS
+from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, TIES, VERDICTS
 from evosyn.errors import CorruptRun, UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @flag("-M", "scoring.M", "Solutions of a draw. [default: all]", type=click.IntRange(2))
 @flag("-N", "scoring.N", "Testings of a draw. [default: all]", type=click.IntRange(2))
 @flag("--draws", "scoring.draws", "M x N draws a problem. [default: 20]", type=click.IntRange(1))
-@flag("--ties", "scoring.ties", "[default: expected]", type=click.Choice(["expected", "stable", "random"]))
+@flag("--ties", "scoring.ties", TIES, type=click.Choice(["expected", "stable", "random"]))
 @flag("--k", "scoring.k", "Criterion 2 on the k best and worst. [default: 1]", type=click.IntRange(1))
 @flag("--solvable", "scoring.solvable", "Leave out problems without a single right solution.", is_flag=True)
 @flag("--keep-short", "scoring.short", "Keep problems with fewer than M or N, with what they have.", flag_value="keep")
@@ -186,7 +186,7 @@ def named_programs(specs: Sequence[str]) -> dict[str, str]:
 
 def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     """Print the table."""
-    from evosyn.cli._tables import print_table
+    from evosyn.cli._tables import print_by_pool, print_table
 
     config = board.config
     sizes = f"M={config.M or 'all'}, N={config.N or 'all'}, {config.draws} draws, ties {config.ties}, k={config.k}"
@@ -196,6 +196,7 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     if board.reachable is not None:
         rows.append(("reachable by passes alone", f"{board.reachable:.3f}", "", "", "", ""))
     print_table(f"{name}{label}: {len(board.problems)} problems, {sizes}", columns, rows)
+    print_by_pool(board.to_json())
     preferred = board.winner()
     if preferred is not None and len(board.valid) > 1:
         tied = len(board.tied())

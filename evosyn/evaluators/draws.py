@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
-from evosyn.evaluators.heldout import original_of, shown_tasks, task_of, view_of
+from evosyn.evaluators.heldout import original_of, pool_of, shown_tasks, task_of, view_of
 from evosyn.randomness import SeedTree
 from evosyn.rankings import by_shape
 from evosyn.records import JUDGED_VERDICTS, Evidence, PassMatrix, Verdict
@@ -156,7 +156,7 @@ class Draws:
 
     Attributes:
         problem_ids: problems that are used, P of them.
-        tasks_P: the task of each, which is the same where several pools have it.
+        tasks_P: the task of each, which is the same where several pools have it; pools_P: the pool of each.
         evidences: E draws; those of one problem stand together.
         problem_E: index of each draw's problem.
         picked_E: where each draw was taken from.
@@ -168,6 +168,7 @@ class Draws:
 
     problem_ids: tuple[str, ...]
     tasks_P: tuple[str, ...]
+    pools_P: tuple[str, ...]
     views_P: tuple[str, ...]
     originals_P: tuple[str, ...]
     shares_P: Floats
@@ -302,6 +303,7 @@ def make_draws(
     return Draws(
         tuple(matrix.problem_id for matrix in used),
         tuple(map(task_of, used)),
+        tuple(map(pool_of, used)),
         tuple(map(view_of, used)),
         originals,
         np.array([1 / views[name] for name in originals]),

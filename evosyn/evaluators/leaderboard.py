@@ -7,12 +7,15 @@ have swapped. DESIGN.md section 5.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.intervals import Interval, bootstrap, difference
+from evosyn.evaluators.intervals import Interval, Strata, bootstrap, difference
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
 from evosyn.strategies.lacking import Lacking
@@ -54,7 +57,8 @@ class Leaderboard:
     """Strategies on one set of draws, best score first, invalid ones last.
 
     Attributes:
-        problems: names of the problems that were scored; `tasks_P` what each is called in every pool that has it.
+        problems: names of the problems that were scored; `tasks_P` what each is called in every pool that has it,
+            `pools_P` the pool of each.
         oracle, reachable: the best score of any ranking, and of one that ties solutions of equal rows (or None).
         skipped: problems that were left out, by reason.
     """
@@ -66,6 +70,19 @@ class Leaderboard:
     skipped: Mapping[str, int]
     rows: tuple[BoardRow, ...]
     reachable: float | None = None
+    pools_P: tuple[str, ...] = ()
+
+    @property
+    def pools(self) -> dict[str, int]:
+        """The problems of each pool; empty for one pool."""
+        found = Counter(self.pools_P)
+        return dict(sorted(found.items())) if len(found) > 1 else {}
+
+    def by_pool(self, row: BoardRow) -> dict[str, float]:
+        """The score of a valid row on the problems of each pool; empty for one pool."""
+        if not self.pools or row.evaluation.score is None:
+            return {}
+        return Strata(self.pools_P, self.tasks_P).of_pools(np.asarray(row.evaluation.per_seed))
 
     @property
     def valid(self) -> list[BoardRow]:
@@ -90,11 +107,12 @@ class Leaderboard:
             **self.config.model_dump(),
             "problems": len(self.problems),
             "tasks": len({*self.tasks_P}),
+            "pools": self.pools,
             "skipped": dict(self.skipped),
             "oracle": self.oracle,
             "reachable": self.reachable,
             "preferred": None if (best := self.winner()) is None else best.name,
-            "strategies": [row.to_json() for row in self.rows],
+            "strategies": [{**row.to_json(), "by_pool": self.by_pool(row)} for row in self.rows],
         }
 
 
@@ -134,4 +152,5 @@ def make_leaderboard(
         draws.skipped,
         tuple(rows),
         evaluator.reachable,
+        draws.pools_P,
     )

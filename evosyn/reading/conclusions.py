@@ -45,20 +45,26 @@ class Conclusion:
 
 
 def of_search(
-    report: Mapping[str, Json] | None, card: Mapping[str, Json] | None, progress: str, so_far: Mapping[str, Json] | None
+    report: Mapping[str, Json] | None,
+    card: Mapping[str, Json] | None,
+    progress: str,
+    so_far: Mapping[str, Json] | None,
+    *,
+    earlier: bool = False,
 ) -> Conclusion:
     """A search for strategies.
 
     Args:
         so_far: id and score of the best candidate on the seeds.
+        earlier: whether there is the winner of a time when the search had ended before.
     """
     if report is None or "heldout_score" not in report.get("best", {}):
         did = f"Not finished: {progress}. The same command goes on."
         if so_far is None:
             return Conclusion("open", did)
-        return Conclusion(
-            "open", did, f"{so_far['id']} is the best so far: {so_far['score']:.3f} on the seeds", so_far["id"]
-        )
+        ahead = f"{so_far['id']} is the best so far: {so_far['score']:.3f} on the seeds"
+        why = ("strategy.py, card.md and pruned.py are still those of the search before it went on",) if earlier else ()
+        return Conclusion("open", did, ahead, so_far["id"], why)
     best, initial = report["best"], report["initial"]
     ours, theirs = best["heldout_score"], initial["heldout_score"]
     low, high = (report.get("difference") or {}).get("ci") or (float("-inf"), float("inf"))
@@ -69,11 +75,12 @@ def of_search(
     if paired:
         paired += f", 95 %: {low:+.3f} to {high:+.3f})" if high < float("inf") else ")"
     worked: Worked = "no" if not report["beats_initial"] else "yes" if low > 0 else "unclear"
-    if tasks < FEWEST_HELD_OUT and worked == "yes":
-        worked = "unclear"
+    few = tasks < FEWEST_HELD_OUT and worked == "yes"
+    worked = "unclear" if few else worked
     said = {
         "yes": "The winner ranks better than the strategy it started from",
-        "unclear": "The winner scores higher than the strategy it started from, but chance could explain it",
+        "unclear": "The winner scores higher than the strategy it started from"
+        + ("" if few else ", but chance could explain it"),
         "no": "The winner does not beat the strategy it started from",
     }[worked]
     size = f" Only {tasks} problems were held out, too few to decide it." if tasks < FEWEST_HELD_OUT else ""

@@ -110,7 +110,7 @@ class SearchReading(Reading):
             finished=report is not None,
             simulated=bool(self.manifest.get("simulated") or (report or {}).get("simulated")),
             progress=self._progress(),
-            conclusion=of_search(report, card, self._progress(), best),
+            conclusion=of_search(report, card, self._progress(), best, earlier=is_held(self.dir.file("strategy.py"))),
             card=card,
             fitness=fitness_of(rows),
             manifest=self.manifest,

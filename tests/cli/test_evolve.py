@@ -160,7 +160,8 @@ def test_killed_several_times_it_ends_in_the_state_of_an_undisturbed_run(kills, 
     assert (broken / "strategy.py").read_bytes() == (whole / "strategy.py").read_bytes()
 
 
-def test_an_interrupt_ends_within_two_seconds_and_is_resumable(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_within_two_seconds_and_is_resumable(number, tmp_path):
     source, out = matrices(tmp_path / "m.jsonl"), tmp_path / "out"
     with subprocess.Popen(
         command(source, out, "--evaluations", "1000000"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -168,7 +169,7 @@ def test_an_interrupt_ends_within_two_seconds_and_is_resumable(tmp_path):
         while not ((out / "journal.jsonl").exists() and (out / "journal.jsonl").stat().st_size > 100_000):
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         asked = time.monotonic()
         _, errors = process.communicate(timeout=20)
         assert time.monotonic() - asked < 2.0

@@ -133,6 +133,7 @@ def test_few_tasks_decide_nothing_however_many_problems_they_are():
     }
     found = of_search(report, None, "finished", None)
     assert found.worked == "unclear" and "Only 6 problems were held out" in found.did
+    assert "chance could explain" not in found.did, "its interval has no zero"
 
 
 def test_names_of_one_task_are_matched_by_the_rule_of_several_pools():

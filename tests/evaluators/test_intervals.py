@@ -125,3 +125,20 @@ def test_strategies_that_too_few_problems_tell_apart_are_level() -> None:
     winner = board.winner()
     assert winner is not None and winner.name == "second"
     assert [row["ci"] for row in board.to_json()["strategies"]] == [None, None]
+    assert board.to_json()["pools"] == {} and [row["by_pool"] for row in board.to_json()["strategies"]] == [{}, {}]
+
+
+def test_a_board_over_several_pools_says_what_each_comes_to() -> None:
+    from evosyn.evaluators.draws import ConsistencyConfig
+    from evosyn.records import Evaluation
+    from evosyn.strategies.lacking import Lacking
+
+    found = (
+        Evaluation(0.5, metrics={"testing_balanced_accuracy": 1.0}, per_seed=(0.0, 0.25, 1.0, 0.75)),
+        Evaluation(None, invalid="broken"),
+    )
+    rows = [BoardRow(name, one, None, Lacking.of("", {}, 4)) for name, one in zip(("good", "bad"), found, strict=True)]
+    tasks, pools = tuple("abcd"), ("weak", "weak", "strong", "weak")
+    told = Leaderboard(ConsistencyConfig(), tasks, tasks, 1.0, {}, tuple(rows), None, pools).to_json()
+    assert told["pools"] == {"strong": 1, "weak": 3}
+    assert [row["by_pool"] for row in told["strategies"]] == [{"strong": 1.0, "weak": pytest.approx(1 / 3)}, {}]
