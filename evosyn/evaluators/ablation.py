@@ -79,7 +79,7 @@ def _row(name: str, text: str, draws: Draws, rankings: Sequence[Ranking], config
         k=config.k,
         criterion1=config.criterion1,
         score=float(per_problem.mean()),
-        interval=bootstrap(per_problem, config.seed, draws.tasks_P),
+        interval=bootstrap(per_problem, config.seed, draws.tasks_P, draws.pools_P),
         executions=float(np.mean(executions)),
         oracle=float(draws.by_problem(oracle_per_draw(draws, config)).mean()),
     )

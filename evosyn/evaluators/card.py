@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from evosyn.codec import dump
 from evosyn.evaluators.consistency import SeedConsistency
@@ -29,6 +30,10 @@ NOISE = 0.005
 """Terms whose removal changes neither figure by more than this share a line."""
 LONGEST = 120
 """Characters of a term that are shown."""
+
+
+Where: TypeAlias = tuple[Sequence[str], Sequence[str]]
+"""The task and the pool of each problem."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Card:
         ours, theirs: on the seeds; `theirs` is what it is compared with.
         heldout, heldout_theirs: on problems that the search never saw; None where there are none.
         oracles: the best score that any ranking could reach, on the seeds and held out.
-        tasks: the task of each problem, on the seeds and held out; `seed`: of their draws, and of the intervals.
+        where: tasks and pools of the problems, on the seeds and held out; `seed`: of their draws, and of the intervals.
         alike: mean rank correlation of its rankings of solutions with those of each known strategy, by name.
         duels, parent_duels: with the other program, and with its parent: the largest gains and losses.
         pruned: the program without the terms that earn nothing; `pruned_heldout` is what it comes to held out.
@@ -70,7 +75,7 @@ class Card:
     heldout: Evaluation | None
     heldout_theirs: Evaluation | None
     oracles: tuple[float, float]
-    tasks: tuple[Sequence[str], Sequence[str]]
+    where: tuple[Where, Where]
     alike: Mapping[str, float]
     cost: Mapping[str, Json]
     simulated: bool
@@ -131,12 +136,12 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
     parent = request.initial if request.parent is None else request.parent
     mine, other, before, *rest = on_seeds.behaviours([request.text, request.initial, parent, *known.values()])
     held: list[Evaluation | None] = [None, None, None]
-    oracle, held_tasks = float("nan"), tuple[str, ...]()
+    oracle, held_where = float("nan"), (tuple[str, ...](), tuple[str, ...]())
     if request.heldout:
         on_heldout = SeedConsistency(runner, request.heldout, config)
         texts = [request.text, request.initial, *([] if pruned is None else [pruned.text])]
         held[: len(texts)], oracle = _evaluate(on_heldout, texts), on_heldout.oracle
-        held_tasks = on_heldout.draws.tasks_P
+        held_where = on_heldout.draws.tasks_P, on_heldout.draws.pools_P
     return Card(
         name=request.name,
         against=request.against,
@@ -147,7 +152,7 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
         heldout=held[0],
         heldout_theirs=held[1],
         oracles=(on_seeds.oracle, oracle),
-        tasks=(on_seeds.draws.tasks_P, held_tasks),
+        where=((on_seeds.draws.tasks_P, on_seeds.draws.pools_P), held_where),
         seed=on_seeds.config.seed,
         alike={
             name: found for name, one in zip(known, rest, strict=True) if (found := likeness(mine, one)) is not None
@@ -230,12 +235,12 @@ def _scores(card: Card) -> list[str]:
         "|" + "---|" * 7,
     ]
     sides = (("seeds", card.ours, card.theirs), ("held out", card.heldout, card.heldout_theirs))
-    for (where, ours, theirs), oracle, tasks in zip(sides, card.oracles, card.tasks, strict=True):
+    for (side, ours, theirs), oracle, (tasks_P, pools_P) in zip(sides, card.oracles, card.where, strict=True):
         if ours is not None and theirs is not None and ours.score is not None and theirs.score is not None:
-            own = bootstrap(ours.per_seed, card.seed, tasks)
-            ahead = difference(ours.per_seed, theirs.per_seed, tasks_P=tasks)
+            own = bootstrap(ours.per_seed, card.seed, tasks_P, pools_P)
+            ahead = difference(ours.per_seed, theirs.per_seed, tasks_P=tasks_P, pools_P=pools_P)
             rows.append(
-                f"| {where} | {len(ours.per_seed)} | {ours.score:.3f} ({between(own)}) "
+                f"| {side} | {len(ours.per_seed)} | {ours.score:.3f} ({between(own)}) "
                 f"| {theirs.score:.3f} | {ours.score - theirs.score:+.3f} ({between(ahead, '+')}) "
                 f"| {ours.metrics['testing_balanced_accuracy']:.3f}, {card.against} "
                 f"{theirs.metrics['testing_balanced_accuracy']:.3f} | {oracle:.3f} |"

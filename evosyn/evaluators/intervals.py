@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -104,19 +105,25 @@ def totals(values_P: Floats | Sequence[float], tasks_P: Sequence[str] | None = N
 
 
 def bootstrap(
-    values_P: Floats | Sequence[float], seed: int = 0, tasks_P: Sequence[str] | None = None
+    values_P: Floats | Sequence[float],
+    seed: int = 0,
+    tasks_P: Sequence[str] | None = None,
+    pools_P: Sequence[str] | None = None,
 ) -> Interval | None:
     """The interval of the mean of `values_P` over problems; None where there is none, as in `resampled`.
 
     Args:
         values_P: one value a problem; NaN are left out.
-        tasks_P: the task of each, where two problems may have the same one.
+        tasks_P: the task of each, where two problems may have the same one; pools_P: the pool of each, where there are
+            several (`Strata`).
     """
     values = np.asarray(values_P, dtype=np.float64)
     known = ~np.isnan(values)
     if not known.any():
         return None
-    tasks = None if tasks_P is None else [task for task, there in zip(tasks_P, known, strict=True) if there]
+    tasks, pools = (None if given is None else list(compress(given, known)) for given in (tasks_P, pools_P))
+    if tasks is not None and pools is not None and len(set(pools)) > 1:
+        return Strata(pools, tasks).interval(values[known], seed)
     found = totals(values[known], tasks)
     return resampled(SeedTree(seed).child("bootstrap", len(found.sums_T)).rng(), found)
 
@@ -152,15 +159,19 @@ def resampled(rng: np.random.Generator, *kinds: Totals) -> Interval | None:
 
 
 def difference(
-    first_P: Sequence[float], second_P: Sequence[float], seed: int = 0, tasks_P: Sequence[str] | None = None
+    first_P: Sequence[float],
+    second_P: Sequence[float],
+    seed: int = 0,
+    tasks_P: Sequence[str] | None = None,
+    pools_P: Sequence[str] | None = None,
 ) -> Interval | None:
     """The interval of the mean difference of two strategies on the same problems; tied where it holds 0, or is none.
 
     Args:
         first_P, second_P: per-problem scores in the same order.
-        tasks_P: as in `bootstrap`.
+        tasks_P, pools_P: as in `bootstrap`.
     """
-    return bootstrap(np.subtract(first_P, second_P), seed, tasks_P)
+    return bootstrap(np.subtract(first_P, second_P), seed, tasks_P, pools_P)
 
 
 def level(best_P: Sequence[float], other_P: Sequence[float], tasks_P: Sequence[str]) -> bool:

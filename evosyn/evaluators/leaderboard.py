@@ -93,8 +93,8 @@ class Leaderboard:
         """The rows whose score chance could not tell from the best one (paired, 95 %), the best first."""
         valid = self.valid
         best = valid[0].evaluation.per_seed if valid else ()
-        seed, tasks = self.config.seed, self.tasks_P
-        gaps = [difference(best, row.evaluation.per_seed, seed, tasks) for row in valid]
+        seed, where = self.config.seed, (self.tasks_P, self.pools_P or None)
+        gaps = [difference(best, row.evaluation.per_seed, seed, *where) for row in valid]
         return [row for row, gap in zip(valid, gaps, strict=True) if gap is None or gap.low <= 0]
 
     def winner(self) -> BoardRow | None:
@@ -138,7 +138,9 @@ def make_leaderboard(
         BoardRow(
             name,
             evaluation,
-            None if evaluation.score is None else bootstrap(evaluation.per_seed, evaluator.config.seed, draws.tasks_P),
+            None
+            if evaluation.score is None
+            else bootstrap(evaluation.per_seed, evaluator.config.seed, draws.tasks_P, draws.pools_P),
             evaluator.lacking(text),
         )
         for (name, text), evaluation in zip(strategies.items(), evaluations, strict=True)

@@ -63,8 +63,8 @@ def of_search(
         if so_far is None:
             return Conclusion("open", did)
         ahead = f"{so_far['id']} is the best so far: {so_far['score']:.3f} on the seeds"
-        why = ("strategy.py, card.md and pruned.py are still those of the search before it went on",) if earlier else ()
-        return Conclusion("open", did, ahead, so_far["id"], why)
+        still = "strategy.py, card.md and pruned.py are still those of the search before it went on"
+        return Conclusion("open", did, ahead, so_far["id"], (still,) if earlier else ())
     best, initial = report["best"], report["initial"]
     ours, theirs = best["heldout_score"], initial["heldout_score"]
     low, high = (report.get("difference") or {}).get("ci") or (float("-inf"), float("inf"))

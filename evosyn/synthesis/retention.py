@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evosyn.errors import UsageError
-from evosyn.evaluators.heldout import task_of
+from evosyn.evaluators.heldout import pool_of, task_of
 from evosyn.evaluators.intervals import Interval, bootstrap
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
@@ -107,7 +107,7 @@ def _row(
         size=size,
         problems=len(matrices),
         kept=float(per_problem.mean()),
-        interval=bootstrap(per_problem, tree.root, [task_of(matrix) for matrix in matrices]),
+        interval=bootstrap(per_problem, tree.root, [*map(task_of, matrices)], [*map(pool_of, matrices)]),
         relaxed=float(np.mean(relaxed)),
         executions=size * size * len(matrices),
         testing_balanced_accuracy=_mean(accuracy),

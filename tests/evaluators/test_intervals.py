@@ -105,6 +105,18 @@ def test_the_error_of_tasks_that_are_alone_is_that_of_how_they_vary() -> None:
     assert kept.freedom == 7 and strata((1, "a")).freedom == 0
 
 
+def test_what_lies_far_apart_in_two_pools_is_no_doubt_about_their_mean() -> None:
+    rng = np.random.default_rng(1)
+    values = np.concatenate([rng.normal(0.1, 0.02, 20), rng.normal(0.9, 0.02, 20)])
+    tasks, pools = [str(number) for number in range(40)], ["weak"] * 20 + ["strong"] * 20
+    whole, apart = bootstrap(values, 0, tasks), bootstrap(values, 0, tasks, pools)
+    assert whole is not None and apart is not None
+    assert apart.high - apart.low < 0.2 * (whole.high - whole.low)
+    assert bootstrap(values, 0, tasks, ["one"] * 40) == whole == bootstrap(values, 0, tasks)
+    holes = bootstrap([*values, float("nan")], 0, [*tasks, "x"], [*pools, "third"])
+    assert holes == apart == difference(values, np.zeros(40), 0, tasks, pools)
+
+
 def test_the_bound_of_a_mean_uses_the_quantile_of_its_freedom() -> None:
     assert [round(t_quantile(freedom), 3) for freedom in (1, 2, 10, 30)] == [12.706, 4.303, 2.228, 2.042]
     assert t_quantile(0) == t_quantile(1)

@@ -174,7 +174,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
     return {
         "best": _side(choice.winner, _train_score(found.train, EVOLVED), best),
         "initial": _side(initial.candidate, _train_score(found.train, first), start),
-        "difference": _difference(best, start, found.heldout.tasks_P),
+        "difference": _difference(best, start, found.heldout),
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
         "simulated": seeds.simulated,
         "skipped": seeds.skipped,
@@ -243,12 +243,12 @@ def _side(candidate: Candidate, score: float | None, held: BoardRow) -> dict[str
     }
 
 
-def _difference(best: BoardRow, start: BoardRow, tasks_P: Sequence[str]) -> dict[str, Json]:
+def _difference(best: BoardRow, start: BoardRow, board: Leaderboard) -> dict[str, Json]:
     """How much better the winner is on the held-out problems, paired, with its interval."""
     ours, theirs = best.evaluation.per_seed, start.evaluation.per_seed
     if not ours or not theirs:
         return {"heldout": None, "ci": None}
-    interval = difference(ours, theirs, tasks_P=tasks_P)
+    interval = difference(ours, theirs, tasks_P=board.tasks_P, pools_P=board.pools_P)
     gain = sum(ours) / len(ours) - sum(theirs) / len(theirs)
     return {"heldout": gain, "ci": None if interval is None else list(interval)}
 
