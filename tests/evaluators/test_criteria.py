@@ -22,6 +22,7 @@ letters = st.sampled_from("PF")
 def ranked_matrices(draw: st.DrawFn) -> tuple[PassMatrix, list[int], list[int]]:
     rows, columns = draw(st.integers(2, 5)), draw(st.integers(2, 4))
     verdicts = np.array([[draw(st.sampled_from("PFU")) for _ in range(columns)] for _ in range(rows)])
+    verdicts[0, 0] = draw(letters)  # where nothing is known nothing is scored
     human = np.array([draw(letters) for _ in range(rows)])
     solution_scores = [draw(st.integers(0, 2)) for _ in range(rows)]
     testing_scores = [draw(st.integers(0, 1)) for _ in range(columns)]

@@ -16,6 +16,7 @@ from evosyn.strategies.evidence import evidence_digest, evidence_of
 
 OLD = Path(__file__).parents[1] / "golden" / "matrices_v1_v2.jsonl"
 GOOD: dict[str, Any] = {"v": 1, "problem_id": "p", "verdicts": ["PF", "TU", "BN"], "human": "PFE"}
+ONE = "0123456789abcdef"
 
 
 def file_with(tmp_path: Path, *lines: dict[str, Any]) -> Path:
@@ -134,12 +135,34 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
         ({"calls": [None, [None, None]]}, r"field 'calls\[1\]': must be null or 1 of"),
         ({"calls": [None, [["1", 2]]]}, r"field 'calls\[1\]': must be null or 1 of"),
         ({"values": [None]}, "field 'values': must be a list of 2"),
-        ({"values": [{"digests": ["f"], "at": [[0], [0], [1]]}, None]}, r"field 'values\[0\]': must be null or"),
-        ({"values": [{"digests": ["f"], "at": [[0], [-1], [0]]}, None]}, r"field 'values\[0\]': must be null or"),
-        ({"values": [{"digests": ["x"], "at": [[0], [0], [0]]}, None]}, r"field 'values\[0\]': must be null or"),
-        ({"values": [None, {"digests": ["1" * 17], "at": [[0], [0], [0]]}]}, r"field 'values\[1\]': must be null or"),
-        ({"solution_similarity": [[1, 0], [0, 1]]}, "field 'solution_similarity': must be 3 x 3 numbers"),
-        ({"testing_similarity": [[1, "x"], [0, 1]]}, "field 'testing_similarity': must be 2 x 2 numbers"),
+        ({"values": [{"digests": [ONE], "at": [[0], [0], [1]]}, None]}, r"'values\[0\].at\[2\]': must be 1 places"),
+        ({"values": [{"digests": [ONE], "at": [[0], [-1], [0]]}, None]}, r"'values\[0\].at\[1\]': must be 1 places"),
+        ({"values": [{"digests": [ONE], "at": [[0], [0.0], [0]]}, None]}, r"'values\[0\].at\[1\]': must be 1 places"),
+        ({"values": [{"digests": [ONE], "at": [[0], [False], [0]]}, None]}, r"'values\[0\].at\[1\]': must be 1"),
+        ({"values": [{"digests": [ONE], "at": [[0], [0]]}, None]}, r"'values\[0\].at': must be 3 rows"),
+        *[
+            ({"values": [None, {"digests": wrong, "at": [[0], [0], [0]]}]}, r"'values\[1\].digests': must be a list")
+            for wrong in (
+                ["x"],
+                ["1" * 17],
+                ["A" * 16],
+                ["+" + "1" * 15],
+                ["1" * 7 + "_" + "1" * 8],
+                ONE,
+                [1],
+                ["３" * 16],
+            )
+        ],
+        ({"values": [{"digests": [ONE]}, None]}, r"'values\[0\]': must be null or an object with digests and at"),
+        ({"values": [{"digests": [ONE], "at": [], "of": 1}, None]}, r"'values\[0\]': must be null or an object with"),
+        ({"solution_similarity": [[1, 0], [0, 1]]}, "'solution_similarity': must be 3 rows of 3 numbers from 0 to 1"),
+        ({"testing_similarity": [[1, "x"], [0, 1]]}, r"'testing_similarity\[0\]\[1\]': must be one of 2 numbers"),
+        ({"testing_similarity": [[1, ".5"], [".5", 1]]}, r"'testing_similarity\[0\]\[1\]': must be one of 2 numbers"),
+        ({"testing_similarity": [[1, True], [True, 1]]}, r"'testing_similarity\[0\]\[1\]': must be one of 2 numbers"),
+        ({"testing_similarity": [[1, 1.5], [1.5, 1]]}, r"'testing_similarity\[0\]\[1\]': must be from 0 to 1"),
+        ({"testing_similarity": [[1, -0.1], [-0.1, 1]]}, r"'testing_similarity\[0\]\[1\]': must be one of 2 numbers"),
+        ({"testing_similarity": [[1, 0.5], [0.4, 1]]}, r"'testing_similarity\[0\]\[1\]': must be as the other way"),
+        ({"testing_similarity": [[1, 0.5], [0.5, 0.9]]}, r"'testing_similarity\[1\]\[1\]': must be 1: a text"),
         ({"problem_id": ""}, "field 'problem_id': must be a text"),
         ({"verdicts": []}, "field 'verdicts': must be a list of texts"),
         ({"verdicts": ["PF", "P", "PP"]}, r"field 'verdicts\[1\]': must have 2 letters"),
@@ -150,10 +173,19 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
         ({"cases": [["P", "P", "P"], ["P", "P"]]}, r"field 'cases\[1\]': must have 3 texts"),
         ({"copies": [1, 2]}, "field 'copies': must be 3 whole numbers"),
         ({"copies": [1, 2, 10**30]}, "field 'copies': must be 3 whole numbers"),
-        ({"durations": [[1, 2], [1, 10**400], [1, 2]]}, "field 'durations': must be 3 x 2 seconds"),
+        ({"cases": [["P", "P", "P"], ["P", "P", "P"]]}, None),
+        ({"cases": [["PF", "P", "P"], ["P", "P", "P"]]}, r"field 'cases\[0\]\[1\]': must have 2 letters"),
+        ({"cases": [["F", "P", "P"], ["P", "P", "P"]]}, r"field 'cases\[0\]\[0\]': must all be P: solution 0 passes"),
+        ({"copies": [1, 2, 2**62]}, "field 'copies': must be 3 whole numbers from 1 to 2147483647"),
+        ({"v": True}, "field 'v': this evosyn reads versions 1 to 4"),
+        ({"v": 4.0}, "field 'v': this evosyn reads versions 1 to 4"),
+        ({"durations": [[1, 2], [1, 10**400], [1, 2]]}, r"field 'durations\[1\]\[1\]': must be one of 2 seconds"),
+        ({"durations": [[1, 2], [1, -1], [1, 2]]}, r"field 'durations\[1\]\[1\]': must be one of 2 seconds from 0"),
+        ({"durations": [[1, 2], [1, "2"], [1, 2]]}, r"field 'durations\[1\]\[1\]': must be one of 2 seconds"),
+        ({"durations": [[1, 2], [1], [1, 2]]}, r"field 'durations\[1\]': must be 2 seconds"),
         ({"copies": [1, 2, 0]}, "field 'copies': must be 3 whole numbers"),
-        ({"durations": [[1, 2]]}, "field 'durations': must be 3 x 2 seconds"),
-        ({"durations": "x"}, "field 'durations': must be 3 x 2 seconds"),
+        ({"durations": [[1, 2]]}, "field 'durations': must be 3 rows of 2 seconds"),
+        ({"durations": "x"}, "field 'durations': must be 3 rows of 2 seconds"),
         ({"solution_ids": ["a"]}, "field 'solution_ids': must be 3 texts"),
         ({"solution_ids": ["a", "b", "a"]}, r"field 'solution_ids\[2\]': stands at 0 too, with other verdicts"),
         ({"testing_ids": ["a", "a"]}, r"field 'testing_ids\[1\]': stands at 0 too, with other verdicts"),
