@@ -85,8 +85,6 @@ class Verdict(StrEnum):
 
 
 KNOWN_VERDICTS = frozenset(Verdict) - {Verdict.UNKNOWN, Verdict.NOT_RUN}
-JUDGED_VERDICTS = KNOWN_VERDICTS - {Verdict.BROKEN}
-"""Of a human testing: one that cannot run says nothing of a solution."""
 
 
 @dataclass(frozen=True)

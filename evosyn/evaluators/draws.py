@@ -18,10 +18,10 @@ from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
-from evosyn.evaluators.heldout import original_of, pool_of, shown_tasks, task_of, view_of
+from evosyn.evaluators.heldout import JUDGED_VERDICTS, original_of, pool_of, shown_tasks, task_of, view_of
 from evosyn.randomness import SeedTree
 from evosyn.rankings import by_shape
-from evosyn.records import JUDGED_VERDICTS, Evidence, PassMatrix, Verdict
+from evosyn.records import Evidence, PassMatrix, Verdict
 from evosyn.strategies.evidence import evidence_of, select
 from evosyn.strategies.ranking import centred_places, dense_ranks
 

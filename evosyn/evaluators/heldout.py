@@ -10,7 +10,7 @@ import numpy as np
 
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
-from evosyn.records import PassMatrix, content_id
+from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict, content_id
 from evosyn.strategies.evidence import evidence_digest
 
 SHOWN, FEWEST_SHOWN = 3, 2
@@ -18,6 +18,9 @@ NAMED = 5
 """Problems that a message names."""
 TELLING = 4
 """Different rows, and different columns, of verdicts that two problems do not have in common by chance."""
+
+JUDGED_VERDICTS = KNOWN_VERDICTS - {Verdict.BROKEN}
+"""Of a human testing: one that cannot run says nothing of a solution."""
 
 
 class Split(NamedTuple):

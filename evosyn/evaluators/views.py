@@ -16,9 +16,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evosyn.evaluators.heldout import pool_of, task_of
+from evosyn.evaluators.heldout import JUDGED_VERDICTS, pool_of, task_of
 from evosyn.randomness import SeedTree
-from evosyn.records import JUDGED_VERDICTS, PassMatrix, Verdict
+from evosyn.records import PassMatrix, Verdict
 from evosyn.strategies.evidence import sub_matrix
 
 UNRECORDED = "without texts and values"

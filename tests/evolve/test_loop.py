@@ -309,7 +309,7 @@ def test_a_journal_in_which_a_trial_was_changed_is_refused_with_line_and_field(t
     path = tmp_path / "j"
     run(path)
     _edited(path, change)
-    with pytest.raises(CorruptRun, match=rf"{path}:10: step.{re.escape(field)} is not .* edited: Put back a copy"):
+    with pytest.raises(CorruptRun, match=rf"{path}:10: step.{re.escape(field)} is not .* edited. Put back a copy"):
         make(path)
 
 

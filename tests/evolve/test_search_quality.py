@@ -132,7 +132,8 @@ def test_the_code_that_decides_is_known_by_its_sources_alone(tmp_path: Path) -> 
 def test_a_row_has_its_difference_its_share_and_its_interval(tmp_path: Path) -> None:
     setting = filled(tmp_path, "lists")
     found = list(lines(setting))
-    assert found[0] == "## lists: 35 of 50 parts" and "40 problems" in found[1]
+    assert found[0] == "## lists: 35 of 50 parts" and "40 problems" in found[2]
+    assert found[1].startswith("all by code c0de; what is here is ")
     rows = {line.split(" | ")[0].removeprefix("| "): line for line in found if line.startswith("| ")}
     assert " 0 1 2 | 0.517 | +0.117 [" in rows["evolve"] and "codet_gap |  | 0.400" in rows["codet_gap"]
     assert {ORACLE, REACHABLE, BEST, "iid", "codet"} <= rows.keys()

@@ -255,27 +255,27 @@ def prepare(
         write_matrices(stored, [*source.matrices, *map(source.marked, made)])
     matrices = with_texts(load_matrices(stored), pools)
     seeds = select_as_begun(split_all(matrices, config), config, begun, simulated=simulated)
-    cost = _drawing(run)
+    cost = _cost_of_pools(run)
     return replace(seeds, left_out={**seeds.left_out, **known}, spent=cost.spent, unusable=cost.unusable_replies)
 
 
 @dataclass(frozen=True)
-class _Drawing:
+class _CostOfPools:
     """What the manifest holds of the pools that were drawn."""
 
     spent: Mapping[str, Usage] = field(default_factory=dict)
     unusable_replies: Mapping[str, int] = field(default_factory=dict)
 
 
-def _drawing(run: RunDir) -> _Drawing:
+def _cost_of_pools(run: RunDir) -> _CostOfPools:
     """
     Raises:
         CorruptRun: the manifest holds something else there.
     """
     manifest = run.read_json(MANIFEST)
-    held = {one.name: manifest[one.name] for one in fields(_Drawing) if one.name in manifest}
+    held = {one.name: manifest[one.name] for one in fields(_CostOfPools) if one.name in manifest}
     try:
-        return load(_Drawing, held)
+        return load(_CostOfPools, held)
     except FormatError as error:
         raise CorruptRun(f"{run.file(MANIFEST)}: is damaged, {error}. {PUT_BACK}") from error
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import NO_RIGHT, ConsistencyConfig, unusable
 from evosyn.evaluators.heldout import (
+    JUDGED_VERDICTS,
     NAMED,
     Split,
     WithTasks,
@@ -27,7 +28,7 @@ from evosyn.evaluators.heldout import (
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evaluators.views import searched
 from evosyn.journal import INPUTS
-from evosyn.records import JUDGED_VERDICTS, Json, PassMatrix, Verdict, content_id
+from evosyn.records import Json, PassMatrix, Verdict, content_id
 from evosyn.running.progress import Usage
 from evosyn.strategies.evidence import evidence_digest
 from evosyn.synthesis.search.config import EvolveConfig
