@@ -96,6 +96,23 @@ def test_repeating_the_command_shows_the_result_and_changes_nothing(finished):
 
 
 @pytest.mark.parametrize(
+    ("held", "field"),
+    [
+        ({"spent": {"check": 5}}, "spent.check"),
+        ({"spent": []}, "spent"),
+        ({"unusable_replies": {"a": "b"}}, "unusable"),
+    ],
+)
+def test_a_manifest_with_other_values_is_damaged_and_names_the_field(held, field, finished, tmp_path):
+    copied = shutil.copytree(finished, tmp_path / "run")
+    manifest = json.loads((copied / "manifest.json").read_text())
+    (copied / "manifest.json").write_text(json.dumps({**manifest, **held}))
+    result = run(*command(finished.parent / "m.jsonl", copied, "--evaluations", "260"))
+    assert result.returncode == 5 and "Traceback" not in result.stderr
+    assert "manifest.json: is damaged" in result.stderr and field in result.stderr
+
+
+@pytest.mark.parametrize(
     "name",
     [
         pytest.param("strategy.py", marks=pytest.mark.long),

@@ -147,6 +147,18 @@ def test_every_case_becomes_a_testing_and_equal_ones_count_once() -> None:
     assert split.testing_texts[1] == '{"asserts":["assert f(2)==2"],"kind":"asserts"}'
 
 
+def test_a_human_testing_that_cannot_run_judges_nothing_and_a_matrix_without_verdicts_is_counted() -> None:
+    config = ConsistencyConfig()
+    half = PassMatrix("half", np.array([list("PF")] * 4), np.array(list("PBFB")))
+    (picked,) = make_draws([half], config).picked_E
+    assert sorted(picked.rows_M.tolist()) == [0, 2], "what it cannot run on is not wrong"
+    broken = PassMatrix("broken", np.array([list("PF")] * 4), np.array(list("BBBB")))
+    unknown = PassMatrix("unknown", np.array([list("NU")] * 4), np.array(list("PFPF")))
+    found = make_draws([half, broken, unknown], config)
+    assert found.problem_ids == ("half",)
+    assert found.skipped == {"fewer than 2 judged solutions": 1, "no verdict that is known": 1}
+
+
 def test_where_texts_are_unknown_cases_that_ask_and_expect_the_same_count_once() -> None:
     cells = np.array([["P", "P", "F"], ["P", "F", "P"]])
     one, two, open_ = ParsedCall("[1]", "1"), ParsedCall("[1]", "2"), ParsedCall("[1]", None)

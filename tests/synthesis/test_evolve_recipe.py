@@ -291,6 +291,11 @@ def test_several_pools_are_searched_together_and_what_they_share_is_never_split(
         f"two/problem-{n}" for n in range(10, 14)
     }
     assert {one.problem_id.partition("/")[0] for one in split.heldout} == {"one", "two"}
+    board = report["leaderboard"]["heldout"]
+    assert sum(board["pools"].values()) == board["problems"] and set(board["pools"]) == {"one", "two"}
+    for row in (row for row in board["strategies"] if row["invalid"] is None):
+        by_pool = sum(row["by_pool"][pool] * count for pool, count in board["pools"].items())
+        assert by_pool / board["problems"] == pytest.approx(row["score"])
     again = run_evolve(config, Source(*config.sources), out, workbench())
     assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
 
