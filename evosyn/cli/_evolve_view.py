@@ -125,7 +125,9 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
         wide.print(Syntax(source, "python"))
     else:
         click.echo(source)
-    click.echo(f"written: {out}/strategy.py, card.md, report.json, journal.jsonl; look closer with: evosyn inspect {out}")
+    click.echo(
+        f"written: {out}/strategy.py, card.md, report.json, journal.jsonl; look closer with: evosyn inspect {out}"
+    )
 
 
 def spent(report: Mapping[str, Json]) -> str:
