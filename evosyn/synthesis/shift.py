@@ -162,10 +162,8 @@ def _compared(here_PT: NDArray[np.float64], own_PT: NDArray[np.float64], heldout
     low_T, high_T = np.quantile(means_RT, [beyond, 1 - beyond], axis=0)
     if own > 1:
         strays_T = t_quantile(1 - beyond, own - 1) * own_PT.std(axis=0, ddof=1) * math.sqrt(1 / size + 1 / own)
-        low_T, high_T = (
-            np.minimum(low_T, own_PT.mean(axis=0) - strays_T),
-            np.maximum(high_T, own_PT.mean(axis=0) + strays_T),
-        )
+        mean_T = own_PT.mean(axis=0)
+        low_T, high_T = np.minimum(low_T, mean_T - strays_T), np.maximum(high_T, mean_T + strays_T)
     rows: dict[str, Json] = {}
     for at, name in enumerate(WORDS):
         here, low, high = (round(float(value), 4) for value in (here_PT[:, at].mean(), low_T[at], high_T[at]))

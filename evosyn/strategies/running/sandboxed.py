@@ -34,7 +34,7 @@ from evosyn.escaping import one_line
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.rankings import RankingBlock, Rankings
-from evosyn.records import Evidence, Invalid, Json, Ranking
+from evosyn.records import Evidence, Invalid, Json
 from evosyn.sharing import Company
 from evosyn.strategies.evidence import MAYBE, shown_as
 from evosyn.strategies.running.packing import pack, size_of, source
@@ -161,7 +161,7 @@ class SandboxedRunner:
             whole = found[place]
             if isinstance(alone, Invalid):
                 found[place] = alone
-            elif not isinstance(whole, Invalid) and not _same(whole[int(sample.at_E[0])], alone[0]):
+            elif not isinstance(whole, Invalid) and alone != Rankings.of([whole[int(sample.at_E[0])]]):
                 found[place] = UNSTEADY
         return found
 
@@ -272,11 +272,6 @@ def _job(program: str, part: _OneDraw, company: tuple[str, ...] = ()) -> Harness
         "company": bool(company),
     }
     return HarnessJob(harness(), program, part.key, argument, part.limits, company)
-
-
-def _same(one: Ranking, other: Ranking) -> bool:
-    pairs = zip(one, other, strict=True)
-    return all(np.array_equal(first, second) for first, second in pairs)
 
 
 def _read(outcome: ItemOutcome, part: _OneDraw) -> Rankings | Invalid:
