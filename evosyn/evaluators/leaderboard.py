@@ -54,7 +54,8 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Strategies on one set of draws, best score first, invalid ones last.
+    """Strategies on one set of draws, best score first, invalid ones last; of equal scores first who reads more that is
+    unknown here, and says more where it is known.
 
     Attributes:
         problems: names of the problems that were scored; `tasks_P` what each is called in every pool that has it,
@@ -145,7 +146,7 @@ def make_leaderboard(
         )
         for (name, text), evaluation in zip(strategies.items(), evaluations, strict=True)
     ]
-    rows.sort(key=lambda row: -1.0 if row.evaluation.score is None else row.evaluation.score, reverse=True)
+    rows.sort(key=_order, reverse=True)
     return Leaderboard(
         evaluator.config,
         draws.problem_ids,
@@ -156,3 +157,8 @@ def make_leaderboard(
         evaluator.reachable,
         draws.pools_P,
     )
+
+
+def _order(row: BoardRow) -> tuple[float, int]:
+    score = row.evaluation.score
+    return (-1.0, 0) if score is None else (score, len(row.lacking.unknown))

@@ -247,6 +247,16 @@ def test_what_a_program_reads_and_nobody_recorded_is_told_beside_its_score(
     assert any(said in line for line in rows["tolerant"].evaluation.feedback)
 
 
+def test_of_strategies_that_say_the_same_the_one_that_reads_more_of_what_is_unknown_is_preferred(
+    runner: SandboxedRunner, matrices: list[PassMatrix]
+) -> None:
+    without = [replace(matrix, solution_similarity_MM=None) for matrix in matrices]
+    for names in (["codet_gap", "codet_medoid"], ["codet_medoid", "codet_gap"]):
+        board = make_leaderboard(runner, without, {name: load_known(name) for name in names}, CONFIG)
+        assert board.rows[0].evaluation.per_seed == board.rows[1].evaluation.per_seed
+        assert board.rows[0].name == board.to_json()["preferred"] == "codet_medoid"
+
+
 READERS = {
     "texts": "    for at, text in enumerate(evidence.solution_texts):\n        scores[at] += len(text)\n",
     "time": "    scores -= evidence.durations.sum(1)\n",

@@ -296,6 +296,13 @@ def test_what_a_search_made_has_to_beat_the_best_of_what_it_started_from():
     assert (known.winner, known.passed, [one.holder for one in known.rounds]) == ("counting", False, ["counting"] * 2)
 
 
+def test_of_known_rules_that_say_the_same_here_the_one_that_reads_more_is_the_best():
+    """Without texts `codet_medoid` is `codet_gap`; with them it ties fewer."""
+    rules = ["counting", "counting evidence.solution_similarity", "inverse evidence.values evidence.calls"]
+    for known in (rules, rules[::-1]):
+        assert contest(["inverse"], known, MANY).winner == rules[1]
+
+
 PROGRAMS |= {
     "halfway": lambda evidence: (knowing if evidence.passed_MN.sum() % 2 else counting)(evidence),
     "texts": lambda evidence: (knowing if evidence.solution_texts else counting)(evidence),

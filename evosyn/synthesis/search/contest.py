@@ -5,7 +5,8 @@ would hardly move the paired gain. A finalist takes the place of another if the 
 mean gain (over tasks, those in the same pools on their own) lies above zero and it falls behind in no place (`places`).
 The best of thousands of candidates on some thirty problems is partly the luckiest one. So finalists come in tiers, the
 few that were there before the search first: the best known rule holds the place, and every tier has to win it from who
-holds it by then. docs/evolve.md has the figures behind this rule.
+holds it by then. Of rules that say the same here the one that reads more is the best: where what it reads is known it
+says more. docs/evolve.md has the figures behind both.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.intervals import Strata
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, PassMatrix
+from evosyn.strategies.evidence import reads
 from evosyn.synthesis.search.fresh import DIGITS, FEWEST_TASKS, FreshDraws, Gain, Scored, gain_of, joined, merit
 from evosyn.synthesis.search.places import Behind, Places
 
@@ -107,7 +109,7 @@ def decide(
     Raises:
         UsageError: no program is valid.
     """
-    rules = [*known.values()]
+    rules = sorted(known.values(), key=lambda text: -len(reads(text)))
     names = {one.text: name_of(one) for one in chain(*tiers)} | {text: name for name, text in known.items()}
     fresh = FreshDraws(runner, matrices, scoring)
     texts = [[one.text for one in tier if one.text not in rules] for tier in tiers]
