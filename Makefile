@@ -37,7 +37,7 @@ check: dev
 	$(BIN)/ruff check evosyn tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long and not consumers and not docker and not train and not gpu" \
-		--ignore=tests/hostile --ignore=tests/builtin --ignore=tests/e2e --ignore=tests/cli --ignore=tests/view tests
+		$(addprefix tests/,company domains evaluators evolve house pools reading strategies) $(wildcard tests/test_*.py)
 
 format:
 	$(BIN)/ruff format evosyn tests benchmarks examples
