@@ -97,15 +97,6 @@ def test_contracts_ship_without_a_test_framework_and_nothing_imports_them() -> N
             assert not {name for name in names if name.startswith("evosyn.contracts.")}, path
 
 
-def test_a_class_name_stands_once() -> None:
-    homes: dict[str, list[str]] = {}
-    for path in MODULES:
-        for node in tree_of(path).body:
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
-    assert not {name: places for name, places in homes.items() if len(places) > 1}
-
-
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_imports_a_simulation(path: Path) -> None:
     if part_of(path) != "simulation":

@@ -27,7 +27,7 @@ def tracked() -> list[Path]:
 def test_modules_and_functions_keep_to_their_size(path: Path) -> None:
     text = path.read_text()
     tree = ast.parse(text)
-    assert text.count("\n") <= 400
+    assert text.count("\n") <= 600
     assert ast.get_docstring(tree), "a module starts with what it is"
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

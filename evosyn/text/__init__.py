@@ -1,0 +1,1 @@
+"""Reading what models write: texts in, records out; linear time, arbitrary text never raises."""
