@@ -37,9 +37,10 @@ from evosyn.records import (
 )
 from evosyn.worlds.tools.cases import StatesBody, ToolCase, begun, matches, misfit_of
 from evosyn.worlds.tools.ddl import schema
+from evosyn.worlds.tools.diff import unchanged
 from evosyn.worlds.tools.faults import silenced
 from evosyn.worlds.tools.gate import fault
-from evosyn.worlds.tools.playing import ToolCalled, apart_job, played
+from evosyn.worlds.tools.playing import CallOutcome, ToolCalled, apart_job, played
 from evosyn.worlds.tools.records import Rows, ToolSpec, ToolWorld, state_id, world_from
 
 NAME = "world-tool"
@@ -180,15 +181,23 @@ class StatesPlan:
         if called.outcome == "failed":
             return told(Verdict.ERROR, called.detail)
         values = (_digest([called.outcome, called.exception, called.value, state_id(found.rows)]),)
-        if called.outcome == "rejected" or want:
-            right = called.outcome == "rejected" and called.exception == want
-            said = f"refuses: {called.exception}" if called.outcome == "rejected" else f"works, not {want}"
-            return told(Verdict.PASS if right else Verdict.FAIL, "" if right else said, values)
         try:
-            wrong = matches(self.world, asked.rows, asked.case, called, found.rows)
+            if called.outcome == "rejected" or want:
+                wrong = _refusal(called, want)
+                if not wrong and not unchanged(self.world, asked.rows, found.rows):
+                    wrong = f"refuses: {want}, and leaves other rows than before"
+            else:
+                wrong = matches(self.world, asked.rows, asked.case, called, found.rows)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             return told(Verdict.ERROR, f"forged: no state of this world: {error!r}")
         return told(Verdict.FAIL if wrong else Verdict.PASS, wrong, values)
+
+
+def _refusal(called: CallOutcome, want: str) -> str:
+    """How a call differs from the refusal that is wanted ("" for none), or ""."""
+    if called.outcome != "rejected":
+        return f"works, not {want}"
+    return "" if called.exception == want else f"refuses: {called.exception}"
 
 
 def _digest(value: Json) -> int:

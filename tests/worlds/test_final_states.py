@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tool_shop import rows, shop
 
-from evosyn.worlds.tools.diff import _edits, close, differences, similar
+from evosyn.worlds.tools.diff import close, differences, similar
 from evosyn.worlds.tools.files import bundled, read_tasks, read_world
 
 WORLD = shop()
@@ -56,8 +56,8 @@ def test_texts_that_cost_much_are_not_compared_without_end():
     }
     final = {**gold, "sale": [{**one, "note": one["note"].replace("ab", "ba", 880)} for one in gold["sale"]]}
     began = time.process_time()
-    (found,) = differences(WORLD, {**gold, "sale": [{**one, "note": None} for one in gold["sale"]]}, gold, final)
-    assert found.startswith("too-many: letters") and time.process_time() - began < 5
+    found = differences(WORLD, {**gold, "sale": [{**one, "note": None} for one in gold["sale"]]}, gold, final)
+    assert len(found) == 300 and time.process_time() - began < 5
 
 
 def test_what_is_exempt_or_of_the_clock_does_not_count():
@@ -123,20 +123,16 @@ def test_new_rows_are_matched_with_those_that_belong_to_them():
      ("pay \u22125", "pay 5", False), ("room 4 for 2", "room 2 for 4", False), ("room-4 for 2", "room 4 for 2", True),
      ("at ２ pm", "at 2 pm", True), ("1.", "1", True), ("x " * 1500 + "7", "x " * 1500 + "8", False),
      ("\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}", False), ("\N{THUMBS UP SIGN}", "", False), ("!", "?", False), ("ok!", "ok", True),
-     ("collect it tomorow", "collekt it tomorrow", True), ("ab" * 2000, "ab" * 1999 + "ba", False)],
+     ("not asked for it in writing", "asked for it in writing", False), ("don\u2019t ring the bell", "do not ring the bell", True),
+     ("she cannot come before the tenth of May", "she can come before the tenth of May", False),
+     ("please hand all of it over to Mira Hansen", "please hand all of it over to Mira Hanson", False),
+     ("Ada Adler pays for Ben Bauer", "Ben Bauer pays for Ada Adler", False), ("two of the boxes are dented", "ten of the boxes are dented", False),
+     ("left at the front door of the house", "left at the back door of the house", False), ("the cover is torn", "Cover torn", True),
+     ("call him before noon on any day", "call him after noon on any day", False), ("5% off", "5 off", False), ("$5", "\u20ac5", False),
+     ("ok \N{THUMBS UP SIGN}", "ok \N{THUMBS DOWN SIGN}", False), ("the", "a", False), ("collect it tomorow", "collect it tomorrow", False)],
 )  # fmt: skip
 def test_texts_count_by_their_words_and_numbers(one, other, alike):
     assert similar(one, other) is similar(other, one) is alike
-
-
-@given(st.text("abc", min_size=1, max_size=90), st.text("abcd", min_size=1, max_size=90))
-def test_the_distance_of_two_texts_is_that_of_the_table(one, other):
-    row = list(range(len(other) + 1))
-    for number, letter in enumerate(one, 1):
-        before, row[0] = row[0], number
-        for at, second in enumerate(other, 1):
-            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (letter != second))
-    assert _edits(one, other) == row[-1]
 
 
 INF = float("inf")

@@ -8,9 +8,10 @@ from tool_shop import BUY, rows, shop
 
 from evosyn.jobs import Limits
 from evosyn.sandbox import open_sandbox
+from evosyn.worlds.tools.diff import unchanged
 from evosyn.worlds.tools.gate import fault
 from evosyn.worlds.tools.in_process import InProcessPlayer
-from evosyn.worlds.tools.playing import Play, Player, minutes
+from evosyn.worlds.tools.playing import Play, Player, ToolCalled, minutes
 
 HONEST = ("buy", {"item_id": "I1000", "count": 2})
 
@@ -98,6 +99,31 @@ def test_what_runs_all_the_same_leaves_nothing_and_the_next_call_works(sandbox):
         assert case.outcome is None or alone.calls[0].outcome == case.outcome, (case.name, alone.calls[0])
         honest = player.one(shop(), Play(rows(), (play.calls[1],)))
         assert alone.calls[1].outcome == "ok" and alone.rows == honest.rows, case.name
+
+
+BEFORE_A_REFUSAL = {
+    "or_rollback": 'db.run("DELETE FROM sale")\n    try:\n        db.run("INSERT OR ROLLBACK INTO item SELECT * FROM item")\n'
+    "    except Exception:\n        pass\n    db.run(\"UPDATE item SET stock = 0\")\n    raise NotFound('x')",
+    "or_rollback_uncaught": 'db.run("DELETE FROM sale")\n    db.run("INSERT OR ROLLBACK INTO item SELECT * FROM item")',
+    "or_fail": 'db.run("DELETE FROM sale")\n    try:\n        db.run("INSERT OR FAIL INTO item SELECT * FROM item")\n'
+    "    except Exception:\n        raise NotFound('x')",
+    "or_replace": 'db.run("INSERT OR REPLACE INTO item SELECT * FROM item")\n    raise NotFound("x")',
+    "a_step_limit": 'db.run("DELETE FROM sale")\n    try:\n        db.run("UPDATE item SET stock = (WITH RECURSIVE n(x) AS (SELECT 1 '
+    "UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n)\")\n    except Exception:\n        pass\n    raise NotFound('x')",
+    "keys_that_it_made": 'db.new_id("sale")\n    db.run("DELETE FROM sale")\n    raise NotFound("x")',
+}
+
+
+@pytest.mark.parametrize("name", BEFORE_A_REFUSAL)
+def test_whatever_sql_ran_a_call_that_does_not_work_leaves_the_state_as_it_was(sandbox, name):
+    world = shop(BUY, writer=f"def writer(db) -> dict:\n    {BEFORE_A_REFUSAL[name]}\n    return {{}}\n")
+    refused, honest = ("writer", {}), Player(sandbox).one(shop(), Play(rows(), minutes([HONEST, HONEST])))
+    found = Player(sandbox).one(world, Play(rows(), minutes([refused])))
+    assert found.calls[0].outcome != "ok" and not found.calls[0].wrote
+    assert unchanged(world, rows(), found.rows), found.rows
+    (first, second) = minutes([HONEST, HONEST])
+    mixed = Play(rows(), (first, ToolCalled("writer", {}, 1), second, ToolCalled("writer", {}, 2)))
+    assert Player(sandbox).one(world, mixed).rows == honest.rows
 
 
 TEXT = "name = 'UPDATE item SET stock = 0'"

@@ -100,6 +100,17 @@ def test_a_tool_is_judged_case_by_case(judge, source, letters):
     assert (found.verdict is Verdict.PASS) == (set(letters) == {"P"})
 
 
+def test_a_refusal_that_leaves_other_rows_is_judged_wrong_by_whoever_plays_it():
+    """From outside: also a process that does not put the rows back."""
+    plan = OWN.plan(BOUGHT, Solution(BUY), [outcomes()], Limits())
+    for emptied, verdict in ((False, Verdict.PASS), (True, Verdict.FAIL)):
+        left = {**rows(), "sale": []} if emptied else rows()
+        said = {"outcome": "rejected", "exception": "NotFound", "detail": "", "args": {}}
+        item = ItemOutcome(Status.OK, [{"broken": "", "calls": [said], "rows": left}])
+        (found,) = plan.judge([(item,) * 3])
+        assert found.cases[1] is verdict, found
+
+
 @pytest.mark.parametrize("number", [10**400, -(10**400)])
 def test_a_number_beyond_all_that_a_tool_can_give_is_another_one(judge, number):
     (found,) = judge.verify([Cell(BOUGHT, Solution(BUY), changed(0, returns={"sale_id": "S0005", "price": number}))])

@@ -13,25 +13,23 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from evosyn.records import Json
 from evosyn.worlds.tools.records import Column, Rows, ToolWorld, WorldTable
 
-SIMILAR = 0.8
-"""From this on two texts of a semantic column count as equal (the figure is ours)."""
 MOST_STEPS = 20_000
 """Tried pairs of new rows; beyond it a state is not the gold one."""
-MOST_LETTERS, LONGEST = 400_000, 2000
-"""Of semantic texts that are compared letter by letter: in all, beyond which a state is not the gold one, and in one;
-in longer ones words decide."""
-_WORD = re.compile(r"\w+")
+SMALL = frozenset(
+    """a an the this that these those it its i me my we us our you your is are was were be been am do does did has have
+    had will would shall please kindly just also and so then there here""".split()
+)
+"""Words that may be added or left out: no negation, number, name, place, direction or order is among them."""
+_WORD = re.compile(r"\w+|%|[^\w\s]")
 _NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 """With its sign; what stands between `room-4` and `2026-04-05` is none."""
-
-
-class _TooMuch(Exception):
-    """What a comparison may take is spent."""
+_PLAIN = {ord("\N{MINUS SIGN}"): "-", ord("\N{RIGHT SINGLE QUOTATION MARK}"): "'"}
+_NEGATED = {"can't": "can not", "won't": "will not", "cannot": "can not", "n't": " not"}
+_SHORT = re.compile(r"\bcan't|\bwon't|\bcannot|n't")
 
 
 @dataclass
@@ -40,9 +38,7 @@ class _Search:
 
     world: ToolWorld
     steps: int = 0
-    letters: int = 0
     pairs: dict[str, dict[str, str]] = field(default_factory=dict)
-    texts: dict[str, _Told] = field(default_factory=dict)
 
     def means(self, column: Column, final: Json) -> Json:
         """A value of the final state in the words of the gold one."""
@@ -55,29 +51,8 @@ class _Search:
         if policy in ("exempt", "clock"):
             return True
         if policy == "semantic":
-            return self.similar(gold, final)
+            return similar(gold, final)
         return _same(column, gold, self.means(column, final))
-
-    def similar(self, gold: Json, final: Json) -> bool:
-        """`similar`, counted.
-
-        Raises:
-            _TooMuch: more letters than are compared.
-        """
-        first, second = self._told(gold), self._told(final)
-        found = first.beside(second)
-        if found is not None:
-            return found
-        self.letters += len(first.plain) + len(second.plain)
-        if self.letters > MOST_LETTERS:
-            raise _TooMuch
-        return first.near(second)
-
-    def _told(self, value: Json) -> _Told:
-        text = "" if value is None else str(value)
-        if text not in self.texts:
-            self.texts[text] = _Told.of(text)
-        return self.texts[text]
 
     def fits(self, table: WorldTable, gold: Mapping[str, Json], final: Mapping[str, Json]) -> bool:
         return all(self.equal(table, one, gold[one.name], final[one.name]) for one in table.columns[1:])
@@ -94,17 +69,27 @@ def differences(world: ToolWorld, initial: Rows, gold: Rows, final: Rows) -> tup
         return ()
     old_keys, search = _old_keys(world, initial), _Search(world)
     new = [(table, row) for table in world.ordered for row in _new(table, initial, gold)]
-    try:
-        found = [one for table in differing for one in _settled(search, table, old_keys, initial, gold, final)]
-        if found:
-            return tuple(found)
-        if _paired(search, new, 0, initial, gold, final):
-            return ()
-    except _TooMuch:
-        return ("too-many: letters: the texts are too long, or too many, to be compared",)
+    found = [one for table in differing for one in _settled(table, old_keys, initial, gold, final)]
+    if found:
+        return tuple(found)
+    if _paired(search, new, 0, initial, gold, final):
+        return ()
     if search.steps > MOST_STEPS:
         return ("too-many: new rows: they are too much alike to be told apart",)
     return (f"unmatched: {', '.join(sorted({table.name for table, _ in new})) or 'references'}: new rows differ",)
+
+
+def unchanged(world: ToolWorld, initial: Rows, final: Rows) -> bool:
+    """Whether a state is still what it was, in every column whatever its policy."""
+    for table in world.ordered:
+        old, now = _by_key(table, initial), _by_key(table, final)
+        if old.keys() != now.keys() or not all(
+            _same(column, row[column.name], now[key][column.name])
+            for key, row in old.items()
+            for column in table.columns
+        ):
+            return False
+    return True
 
 
 def _alike(one: Json, other: Json) -> bool:
@@ -113,7 +98,7 @@ def _alike(one: Json, other: Json) -> bool:
 
 
 def _settled(
-    search: _Search, table: WorldTable, old_keys: Mapping[str, set[Json]], initial: Rows, gold: Rows, final: Rows
+    table: WorldTable, old_keys: Mapping[str, set[Json]], initial: Rows, gold: Rows, final: Rows
 ) -> Iterator[str]:
     """What can be seen without knowing which new row is which."""
     old, want, got = (_by_key(table, rows) for rows in (initial, gold, final))
@@ -121,7 +106,7 @@ def _settled(
         if (key in want) != (key in got):
             yield f"{'kept' if key in got else 'deleted'}: {table.name}: {key}"
         elif key in want and not _alike(want[key], got[key]):
-            yield from _changed(search, table, old[key], want[key], got[key])
+            yield from _changed(table, old[key], want[key], got[key])
     counts = [Counter(_signature(table, row, old_keys) for row in _new(table, initial, rows)) for rows in (gold, final)]
     if counts[0].total() != counts[1].total():
         yield f"count: {table.name}: {counts[1].total()} new rows, not {counts[0].total()}"
@@ -130,7 +115,7 @@ def _settled(
 
 
 def _changed(
-    search: _Search, table: WorldTable, old: Mapping[str, Json], want: Mapping[str, Json], got: Mapping[str, Json]
+    table: WorldTable, old: Mapping[str, Json], want: Mapping[str, Json], got: Mapping[str, Json]
 ) -> Iterator[str]:
     """Columns of an old row; those that may name a new row are left to the search."""
     for column in table.columns[1:]:
@@ -139,7 +124,7 @@ def _changed(
             continue
         untouched = _same(column, want[name], old[name])
         right = (
-            search.similar(want[name], got[name])
+            similar(want[name], got[name])
             if policy == "semantic" and not untouched
             else _same(column, want[name], got[name])
         )
@@ -182,72 +167,21 @@ def _old_rows_fit(search: _Search, initial: Rows, gold: Rows, final: Rows) -> bo
 
 
 def similar(gold: Json, final: Json) -> bool:
-    """Whether two texts say the same: words in common, or letters in order, whichever is more; numbers must be the
-    same, as they are written and one after the other (the measure is ours)."""
-    first, second = _Told.of(gold), _Told.of(final)
-    found = first.beside(second)
-    return first.near(second) if found is None else found
+    """Whether two texts say the same: the same words and numbers one after the other, but for case, punctuation and
+    words that decide nothing. An equivalence (ours); ScaleEnv asks for a fuzzy match."""
+    return _told(gold) == _told(final)
 
 
-class _Told(NamedTuple):
-    """A semantic text.
-
-    Attributes:
-        plain: its words, lower case.
-        numbers: before punctuation goes: points and signs are part of them.
-    """
-
-    text: str
-    plain: str
-    words: Counter[str]
-    numbers: list[str]
-
-    @classmethod
-    def of(cls, value: Json) -> _Told:
-        text = unicodedata.normalize("NFKC", "" if value is None else str(value))
-        words = _WORD.findall(text.lower())
-        return cls(text, " ".join(words), Counter(words), _NUMBER.findall(text.replace("\N{MINUS SIGN}", "-")))
-
-    def beside(self, other: _Told) -> bool | None:
-        """Whether it says the same, where that is seen without looking at letters."""
-        if self.numbers != other.numbers:
-            return False
-        if not self.plain or not other.plain:
-            return self.text == other.text
-        shared = 2 * (self.words & other.words).total()
-        if self.plain == other.plain or shared >= SIMILAR * (self.words.total() + other.words.total()):
-            return True
-        longest = max(len(self.plain), len(other.plain))
-        apart = abs(len(self.plain) - len(other.plain)) > _edits_in(longest)
-        return False if apart or longest > LONGEST else None
-
-    def near(self, other: _Told) -> bool:
-        """Whether its letters are, nearly."""
-        return _edits(self.plain, other.plain) <= _edits_in(max(len(self.plain), len(other.plain)))
+def _told(value: Json) -> tuple[list[str], list[str]]:
+    """What of a text decides: its words and signs (all, where there are small ones alone), and its numbers, of which
+    points and signs are part."""
+    text = unicodedata.normalize("NFKC", "" if value is None else str(value)).translate(_PLAIN)
+    every = _WORD.findall(_SHORT.sub(lambda found: _NEGATED[found[0]], text.lower()))
+    return [one for one in every if one not in SMALL and not _is_punctuation(one)] or every, _NUMBER.findall(text)
 
 
-def _edits_in(letters: int) -> float:
-    """That leave so many letters alike."""
-    return (1 - SIMILAR) * letters + 1e-9
-
-
-def _edits(first: str, second: str) -> int:
-    """Levenshtein's distance of two texts that are not empty, a column of the table at a time as bits: where it grows
-    downwards, and where it shrinks. Myers 1999; Hyyro 2001."""
-    every, last = (1 << len(first)) - 1, 1 << (len(first) - 1)
-    places: dict[str, int] = {}
-    for at, letter in enumerate(first):
-        places[letter] = places.get(letter, 0) | 1 << at
-    grows, shrinks, distance = every, 0, len(first)
-    for letter in second:
-        equal = places.get(letter, 0)
-        down = equal | shrinks
-        across = ((equal & grows) + grows ^ grows) | equal
-        more, less = shrinks | ~(across | grows) & every, grows & across
-        distance += bool(more & last) - bool(less & last)
-        more, less = (more << 1 | 1) & every, less << 1 & every
-        grows, shrinks = less | ~(down | more) & every, more & down
-    return distance
+def _is_punctuation(sign: str) -> bool:
+    return len(sign) == 1 and sign != "%" and unicodedata.category(sign).startswith("P")
 
 
 def close(gold: float, final: float) -> bool:

@@ -68,20 +68,25 @@ class State:
     """An open state: `play` plays one call."""
 
     def __init__(self, opened, clock):
-        snapshot, counters = opened
+        self.kept, counters = opened
+        self._open()
+        self.clock = datetime.datetime.fromisoformat(clock)
+        self.counters = dict(counters)
+        self.touched = {"reads": set(), "writes": set()}
+        self.steps = self.minute = 0
+        self.writing = self.changed = False
+        self.db = Database(self._all, self._new_id, self._now, self._one, self._run)
+
+    def _open(self):
+        """The database as `kept` holds it. A call that goes wrong gets it anew: what SQL can end (a transaction, a
+        savepoint) restores nothing."""
         self.base = base = _connection()
-        base.deserialize(snapshot)
+        base.deserialize(self.kept)
         base.execute("PRAGMA foreign_keys=ON")
         base.execute("PRAGMA temp_store=MEMORY")
         base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
         base.create_function("date_add", 2, _date_add, deterministic=True)
         base.create_function("days_between", 2, _days_between, deterministic=True)
-        self.clock = datetime.datetime.fromisoformat(clock)
-        self.counters = dict(counters)
-        self.touched = {"reads": set(), "writes": set()}
-        self.steps = self.minute = 0
-        self.writing = False
-        self.db = Database(self._all, self._new_id, self._now, self._one, self._run)
 
     # ----------------------------------------------------------------------------------------------- the five
 
@@ -147,7 +152,6 @@ class State:
         kept, before = dict(self.counters), self.base.total_changes
         self.steps, self.minute = 0, minute
         self.touched = {"reads": set(), "writes": set()}
-        self.base.execute("SAVEPOINT tool_call")
         self._guard(True)
         try:
             if name not in _CODE:
@@ -165,13 +169,15 @@ class State:
             if named is not None and self.steps <= STEPS:
                 told = {"outcome": "rejected", "exception": named, "detail": _said(error)}
         self._guard(False)
+        changed = self.base.total_changes != before
+        self.changed |= changed
+        wrote = told["outcome"] == "ok" and (changed or self.counters != kept)
         if told["outcome"] != "ok":
             self.counters = kept
-            if self.base.in_transaction:  # an interrupted write has undone all of it by itself
-                self.base.execute("ROLLBACK TO tool_call")
-        if self.base.in_transaction:
-            self.base.execute("RELEASE tool_call")
-        wrote = told["outcome"] == "ok" and (self.base.total_changes != before or self.counters != kept)
+            if changed:
+                self._open()
+        elif changed:
+            self.kept = self.base.serialize()
         return {**told, "wrote": wrote, **{what: sorted(one) for what, one in self.touched.items()}}
 
     def rows(self):
@@ -218,7 +224,8 @@ def _opened(rows):
 
 
 def _one(opened, calls, clock):
-    """What came of calls `[name, args, minute]`, one after the other, and the rows where they differ from before."""
+    """What came of calls `[name, args, minute]`, one after the other, and the rows that they leave; None where
+    nothing was ever written."""
     state, told = State(opened, clock), []
     for name, args, minute in calls:
         try:
@@ -227,7 +234,7 @@ def _one(opened, calls, clock):
             told.append({"outcome": "failed", "detail": f"nothing to refer to: {_said(error)}", "wrote": False})
             continue
         told.append({**state.play(name, given, minute), "args": given})
-    return {"calls": told, "rows": state.rows() if any(one["wrote"] for one in told) else None}
+    return {"calls": told, "rows": state.rows() if state.changed else None}
 
 
 def play(rows, plays, clock):
