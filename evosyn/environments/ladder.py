@@ -18,13 +18,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.environments.contract import LEVELS, Environment, read_environment
-from evosyn.environments.probes import JUNK, PARTS, alike, literals, perturbed, shortcuts
+from evosyn.environments.probes import JUNK, PARTS, alike, literals, perturbed, shortcuts, squeezed
 from evosyn.environments.runner import (
     BrokenCall,
     EnvironmentRunner,
     MadeInstance,
     Verified,
-    instance_seed,
     right_answers,
 )
 from evosyn.ports import Sandbox
@@ -37,7 +36,7 @@ OTHERS = 6
 """Answers of other instances that are tried on each."""
 LITERAL_CALLS = 2560
 LEAK_LENGTH = 12
-"""Characters from which an answer that stands in its question is no chance."""
+"""Letters and digits from which an answer that stands in its question is no chance."""
 
 
 class LadderConfig(BaseModel):
@@ -62,8 +61,8 @@ class LadderConfig(BaseModel):
     sizes: float = 0.05
     follows: float = 0.5
     fixed: float = 0.5
-    exact: float = 0.25
-    parts: float = 0.3
+    exact: float = 0.05
+    parts: float = 0.2
     moved: float = 0.6
 
 
@@ -116,12 +115,12 @@ class Ladder:
 
     Args:
         sandbox, other: two of them, with different hash seeds, so that what depends on a process differs.
-        seed: of the instances.
+        seed: of the instances, the same for every program: neither title nor layout decides.
     """
 
     def __init__(self, sandbox: Sandbox, other: Sandbox, config: LadderConfig | None = None, *, seed: int = 0) -> None:
         self._config, self._tree = config or LadderConfig(), SeedTree(seed)
-        self._runner, self._other = EnvironmentRunner(sandbox), EnvironmentRunner(other)
+        self._runner, self._other = EnvironmentRunner(sandbox), EnvironmentRunner(other, later=True)
 
     def check(self, source: str, provenance: Provenance = Provenance()) -> Climb:  # noqa: B008
         """How far a text comes.
@@ -133,7 +132,7 @@ class Ladder:
         if read.value is None:
             return Climb(None, 0, read.reason)
         levels = [level for level in range(1, LEVELS + 1) for _ in range(self._config.seeds)]
-        seeds = [instance_seed(self._tree, read.value, level, at) for at, level in enumerate(levels)]
+        seeds = [self._tree.child("ladder", level, at).integer() for at, level in enumerate(levels)]
         trial = _Trial(read.value, list(zip(levels, seeds, strict=True)))
         reason, level = "", 1
         tells = partial(
@@ -261,9 +260,8 @@ def _judged(trial: _Trial, config: LadderConfig, solved: Mapping[str, Sequence[b
             trial.flags.append(f"perturbed-{name}")
         if kind == "shortcut" and sum(solved[probe]) / count > max(config.fixed, trial.top + 0.15):
             return f"shortcut:{name}: solves {sum(solved[probe]) / count:.2f}"
-    leaks = sum(
-        len(one) >= LEAK_LENGTH and one in prompt for one, prompt in zip(trial.answers, trial.prompts, strict=True)
-    )
+    pairs = [(squeezed(one), squeezed(prompt)) for one, prompt in zip(trial.answers, trial.prompts, strict=True)]
+    leaks = sum(len(one) >= LEAK_LENGTH and one in prompt for one, prompt in pairs)
     return f"answer-in-prompt: of {leaks} of {count}" if leaks > 0.2 * count else ""
 
 

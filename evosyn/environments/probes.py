@@ -24,12 +24,15 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _WRITTEN = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 ROUNDED = 0.05
 """Part of a decimal number, or of 1 where it is smaller, by which a sound verifier may let an answer miss."""
+_ZEROS = re.compile(r"(?<![\w.])0+(?=\d)")
 _TOKEN = re.compile(r"[^\s,;]+")
 
 
 def literals(source: str) -> list[str]:
     """Every text and number that stands in a program, as an answer; not those that are longer than one."""
-    values = [node.value for node in ast.walk(parsed(source)) if isinstance(node, ast.Constant)]
+    nodes = list(ast.walk(parsed(source)))
+    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # titles and remarks
+    values = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in said]
     plain = [one for one in values if type(one) in (str, float) or (type(one) is int and one < LARGEST_LITERAL)]
     texts = [str(one).strip() for one in plain]
     return [text for text in dict.fromkeys(texts) if 0 < len(text) <= LONGEST_LITERAL]
@@ -39,7 +42,8 @@ def perturbed(answer: str) -> dict[str, str]:
     """Wrong answers near a right one, by what was done to it; none reads or rounds like the right one."""
     found = {name: change(answer) for name, change in _CHANGES.items()}
     found["halve"] = answer[: len(answer) // 2]
-    return {name: text for name, text in found.items() if alike(text) != alike(answer) and not _rounds(text, answer)}
+    wrong = {name: text for name, text in found.items() if alike(text) != alike(answer) and not _rounds(text, answer)}
+    return wrong | ({"coarse": coarse} if (coarse := _coarse(answer)) else {})
 
 
 def shortcuts(prompt: str) -> dict[str, str]:
@@ -62,8 +66,15 @@ def shortcuts(prompt: str) -> dict[str, str]:
 
 
 def alike(text: str) -> str:
-    """The text as a tolerant reader sees it: without case, blanks, brackets and punctuation between its parts."""
+    """The text as a tolerant reader sees it: without case, blanks, brackets and punctuation between its parts, and
+    without zeros before a number."""
+    text = _ZEROS.sub("", text)
     return " ".join(re.findall(r"[^\s,;.\[\](){}\"']+", text.lower())) or text.strip()
+
+
+def squeezed(text: str) -> str:
+    """Its letters and digits alone: what it says, however its parts are set apart."""
+    return re.sub(r"[\W_]+", "", text.lower())
 
 
 def _rounds(text: str, answer: str) -> bool:
@@ -93,6 +104,16 @@ def _on_number(change: Callable[[int], int]) -> Callable[[str], str]:
     return changed
 
 
+def _coarse(answer: str) -> str:
+    """The answer with its last decimal number off by a hundred units of its last place: less than a rounding explains
+    where many are asked for; "" where there are fewer than two."""
+    last = next((one for one in reversed(list(_NUMBER.finditer(answer))) if "." in one[0]), None)
+    places = len(last[0].partition(".")[2]) if last else 0
+    if last is None or not 2 <= places <= 12 or len(last[0]) > 15:
+        return ""
+    return f"{answer[: last.start()]}{float(last[0]) + 10.0 ** (2 - places):.{places}f}{answer[last.end() :]}"
+
+
 def _on_tokens(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
     """Changes the order of the parts of an answer, which may be separated by anything; one part goes by its letters."""
 
@@ -115,10 +136,19 @@ def _swapped(parts: list[str]) -> list[str]:
     return parts
 
 
+def _repeated(parts: list[str]) -> list[str]:
+    """With one part in place of another: as many as before, one of them twice."""
+    at = next((at for at in range(len(parts) - 1, 0, -1) if parts[at] != parts[at - 1]), 0)
+    return [*parts[:at], parts[at - 1], *parts[at + 1 :]] if at else parts
+
+
 _CHANGES: Mapping[str, Callable[[str], str]] = {
     "plus-1": _on_number(lambda number: number + 1),
     "minus-1": _on_number(lambda number: number - 1),
     "plus-7": _on_number(lambda number: number + 7),
+    "negated": _on_number(lambda number: -number),
+    "too-large": _on_number(lambda number: number + 1_000_003),
+    "repeat": _on_tokens(_repeated),
     "drop-first": _on_tokens(lambda parts: parts[1:]),
     "drop-last": _on_tokens(lambda parts: parts[:-1]),
     "double-last": _on_tokens(lambda parts: [*parts, *parts[-1:]]),
@@ -126,6 +156,7 @@ _CHANGES: Mapping[str, Callable[[str], str]] = {
     "reverse": _on_tokens(lambda parts: parts[::-1]),
     "longer": lambda answer: f"{answer} {answer}",
 }
-"""What makes another answer of a right one."""
+"""What makes another answer of a right one; each breaks a rule of many tasks: range, sign, number of parts, order, each
+once."""
 PARTS = frozenset({"drop-first", "drop-last", "double-last", "longer", "halve"})
 """Changes that leave less of an answer, or more; the others leave its form."""

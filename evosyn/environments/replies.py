@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evosyn.chat import Parsed
 from evosyn.codeblocks import code_blocks, read_program
@@ -24,6 +24,17 @@ from evosyn.thinking import answer_in
 CRITERIA = ("reference_free", "computational_advantage", "complete", "difficulty_scales")
 LONGEST = 400
 """Characters of an issue that are kept."""
+MOST_WRONG = 12
+"""Wrong answers of one judgement that are tried."""
+
+
+@dataclass(frozen=True)
+class WrongAnswer:
+    """An answer to the first question of a level that breaks one rule, in a judge's words: untrusted text."""
+
+    level: int
+    answer: str
+    rule: str
 
 
 @dataclass(frozen=True)
@@ -35,12 +46,14 @@ class Judgement:
         accepts: whether it lets the environment pass.
         reason: what it does not pass by, in one word; "" where it does.
         issues: in the judge's words: untrusted text.
+        wrong: answers that it calls wrong; the verifier is tried on them.
     """
 
     of: str
     accepts: bool
     reason: str = ""
     issues: tuple[str, ...] = ()
+    wrong: tuple[WrongAnswer, ...] = ()
 
 
 def read_draft(text: str, shown: Sequence[str] = ()) -> Parsed[str]:
@@ -96,7 +109,7 @@ def read_judgement(of: str, text: str) -> Parsed[Judgement]:
     for value in json_values(said):
         judged = read(value) if isinstance(value, Mapping) else None
         if judged is not None:
-            return Parsed(judged)
+            return Parsed(replace(judged, wrong=_wrong(value.get("wrong"))))
     return Parsed(None, "unreadable-verdict")
 
 
@@ -136,6 +149,16 @@ def _of_review(value: Mapping[str, Json]) -> Judgement | None:
     rejects = verdict.strip().lower() == "reject"
     told = [one for one in (value.get("where"), value.get("issue")) if isinstance(one, str) and one.strip()]
     return Judgement("review", not rejects, "rejected" if rejects else "", _issues([": ".join(told)] if told else []))
+
+
+def _wrong(value: Json) -> tuple[WrongAnswer, ...]:
+    """Wrong answers as they were asked for; a judge may name none."""
+    listed = [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    told = [{**one, "answer": str(one["answer"])} if type(one.get("answer")) is int else one for one in listed]
+    named = [(one.get("level"), _issues(one.get("answer")), _issues(one.get("rule"))) for one in told[:MOST_WRONG]]
+    return tuple(
+        [WrongAnswer(level, answer[0], "".join(rule)) for level, answer, rule in named if type(level) is int and answer]
+    )
 
 
 def _issues(value: Json) -> tuple[str, ...]:

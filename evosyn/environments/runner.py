@@ -39,6 +39,40 @@ def _make(seed, knobs):
     return generate(_random.Random(seed), knobs)
 """
 
+_LATER = """
+import datetime as _datetime, time as _time
+
+
+def _shifted(name, later):
+    now = getattr(_time, name)
+    setattr(_time, name, lambda: now() + later)
+
+
+for _name, _later in (("time", 100_000_000), ("time_ns", 10**17)):
+    _shifted(_name, _later)
+for _name in ("gmtime", "localtime", "ctime"):
+    setattr(_time, _name, lambda at=None, _asked=getattr(_time, _name): _asked(_time.time() if at is None else at))
+_time.strftime = lambda form, at=None, _asked=_time.strftime: _asked(form, _time.localtime() if at is None else at)
+_time.asctime = lambda at=None, _asked=_time.asctime: _asked(_time.localtime() if at is None else at)
+
+
+class _Kind(type):
+    def __instancecheck__(cls, one):
+        return isinstance(one, cls.__mro__[1])
+
+
+class datetime(_datetime.datetime, metaclass=_Kind):
+    now = classmethod(lambda cls, tz=None: cls.fromtimestamp(_time.time(), tz))
+    utcnow = classmethod(lambda cls: cls.utcfromtimestamp(_time.time()))
+    __repr__ = lambda self: "datetime." + super().__repr__()
+
+
+datetime.__module__, _datetime.datetime = "datetime", datetime
+del datetime
+exec(compile({source!r}, "<environment>", "exec"), globals())
+"""
+"""Runs a program three years later: whatever reads the clock gives something else than before."""
+
 
 @dataclass(frozen=True)
 class MadeInstance:
@@ -77,15 +111,18 @@ class EnvironmentRunner:
     """Calls environments; keeps nothing but its collaborators.
 
     Every method gives one value for each item, in order, and raises SandboxUnavailable where the sandbox fails twice.
+
+    Args:
+        later: programs run under another date, so that what hangs on the clock is found out.
     """
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
+    def __init__(self, sandbox: Sandbox, *, later: bool = False) -> None:
+        self._sandbox, self._later = sandbox, later
 
     def generate(self, environment: Environment, cells: Sequence[tuple[int, int]]) -> list[MadeInstance | BrokenCall]:
         """Instances of (level, seed)."""
         calls = [Call((seed, environment.knobs_at(level))) for level, seed in cells]
-        return [_made(one) for one in self._run(environment.source + _MAKE, "_make", calls)]
+        return [_made(one) for one in self._run(environment.source, "_make", calls, _MAKE)]
 
     def observe(self, environment: Environment, instances: Sequence[Json]) -> list[Answered]:
         """The questions."""
@@ -114,7 +151,8 @@ class EnvironmentRunner:
         outcomes = self._run(environment.source, name, [Call((instance,)) for instance in instances])
         return [_text(name, one) for one in outcomes]
 
-    def _run(self, program: str, entry: str, calls: Sequence[Call]) -> list[ItemOutcome]:
+    def _run(self, source: str, entry: str, calls: Sequence[Call], more: str = "") -> list[ItemOutcome]:
+        program = (_LATER.replace("{source!r}", repr(source)) if self._later else source) + more
         jobs = [CallsJob(program, entry, tuple(some), _limited(len(some))) for some in _parts(calls)]
         return list(itertools.chain.from_iterable(run_twice(self._sandbox, jobs, "an environment")))
 

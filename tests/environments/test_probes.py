@@ -12,10 +12,15 @@ def test_a_whole_number_is_missed_by_little(answer: str, others: set[str]) -> No
     assert others <= set(perturbed(answer).values())
 
 
-@pytest.mark.parametrize("answer", ["3.14", "1234567.25", "0.5", "-0.25", "x = 2.75"])
+@pytest.mark.parametrize("answer", ["3.14", "1234567.25", "0.5", "-0.25", "x = 2.75", "12.0625"])
 def test_a_decimal_is_missed_by_more_than_a_rounding(answer: str) -> None:
     number = float(answer.rpartition(" ")[2])
-    for text in perturbed(answer).values():
+    for name, text in perturbed(answer).items():
+        if name == "coarse":
+            assert abs(float(text.rpartition(" ")[2]) - number) == pytest.approx(
+                100 * 10.0 ** -len(answer.partition(".")[2])
+            )
+            continue
         try:
             missed = float(text.rpartition(" ")[2])
         except ValueError:

@@ -13,10 +13,11 @@ from dataclasses import replace
 from evosyn.chat import Parsed, Request
 from evosyn.environments import asking
 from evosyn.environments.asking import ShownInstance
-from evosyn.environments.contract import LEVELS
+from evosyn.environments.contract import LEVELS, Environment
+from evosyn.environments.probes import alike
 from evosyn.environments.replies import Judgement, read_draft, read_judgement
 from evosyn.environments.rows import EnvironmentRow, rows_of
-from evosyn.environments.runner import EnvironmentRunner
+from evosyn.environments.runner import BrokenCall, EnvironmentRunner, MadeInstance, Verified
 from evosyn.randomness import SeedTree
 from evosyn.records import canonical_json
 from evosyn.running.batches import Batches
@@ -33,13 +34,37 @@ REVIEWED = (1, 3, 5)
 
 
 class Instances:
-    """Instances of drafts as judges see them, made in the sandbox."""
+    """Instances of drafts as judges see them, made in the sandbox; and their verifiers, tried there."""
 
     def __init__(self, runner: EnvironmentRunner, tree: SeedTree) -> None:
         self._runner, self._tree = runner, tree
         self.of: Batches[Draft, Sequence[ShownInstance]] = Batches(
             lambda drafts: list(map(self._made, drafts)), 1, AT_ONCE
         )
+
+        self._verify: Batches[tuple[Environment, list[tuple[MadeInstance, str]]], list[Verified]] = Batches(
+            lambda asked: [runner.verify(*one) for one in asked], 1, AT_ONCE
+        )
+
+    async def tried(self, draft: Draft, said: Judgement, shown: Sequence[ShownInstance]) -> Judgement:
+        """What a judge said, with its wrong answers tried: a verifier that takes one of them, or breaks at it, is
+        refused. One that says what the environment's own solver says is none."""
+        firsts = {one.level: one for one in reversed(shown)}
+        wrong = [
+            one for one in said.wrong if one.level in firsts and alike(one.answer) != alike(firsts[one.level].answer)
+        ]
+        made = [MadeInstance(firsts[one.level].instance, firsts[one.level].reference, "") for one in wrong]
+        asked = [(instance, one.answer) for instance, one in zip(made, wrong, strict=True)]
+        values = await self._verify((draft.environment, asked)) if asked else []
+        found = [
+            f"level {one.level}: {value.reason if isinstance(value, BrokenCall) else 'verify accepts'}: "
+            f"{one.answer!r}, against: {one.rule}"
+            for one, value in zip(wrong, values, strict=True)
+            if isinstance(value, BrokenCall) or value.value == 1.0
+        ]
+        if not found:
+            return said
+        return replace(said, accepts=False, reason=said.reason or "accepts-wrong", issues=(*said.issues, *found))
 
     def _made(self, draft: Draft) -> Sequence[ShownInstance]:
         """Some of each level in turn; fewer than were wanted where some cannot be made."""
@@ -89,6 +114,7 @@ class JudgeDraft:
         questions = asking.judge_questions_request(instances, params)
         one, draft = await self._opinion(draft, asking.JUDGE_CODE, code)
         other, draft = await self._opinion(draft, asking.JUDGE_QUESTIONS, questions)
+        other = await self._instances.tried(draft, other, instances)
         return replace(draft, judgements=(*draft.judgements, one, other)), (one, other)
 
     async def _opinion(self, draft: Draft, of: str, request: Request) -> tuple[Judgement, Draft]:
@@ -135,7 +161,8 @@ class ReviewDraft:
             ]
         )
         draft = merged(draft, [one.draft for one in heard])
-        said = [one.value or Judgement(asking.REVIEW, False, "unreadable-verdict") for one in heard]
+        read = [one.value or Judgement(asking.REVIEW, False, "unreadable-verdict") for one in heard]
+        said = [await self._instances.tried(draft, one, some) for one in read]
         draft = replace(draft, judgements=(*draft.judgements, *said))
         refused = next((one for one in said if not one.accepts), None)
         return draft if refused is None else draft.drop("review", f"{refused.reason}: {'; '.join(refused.issues)}")
