@@ -247,7 +247,7 @@ def _judged(trial: _Trial, config: LadderConfig, solved: Mapping[str, Sequence[b
         return f"rejects-{whose}: {solved['right'].count(False)} of {count} right answers"
     if shares["junk"] > 0.05:
         return f"accepts-junk: {shares['junk']:.2f} of junk"
-    if shares["other"] > config.exact:
+    if shares["other"] > (config.exact if exact else config.parts):
         return f"accepts-other: {shares['other']:.2f} of answers to other questions"
     for probe, share in sorted(shares.items()):
         kind, _, name = probe.partition(":")
