@@ -12,8 +12,8 @@ from typing import Literal
 from evosyn.chat import Message
 from evosyn.fences import markdown_fences
 from evosyn.records import Json
+from evosyn.text.tool_calls import ToolCall, heard, spoken, storable
 from evosyn.thinking import answer_in
-from evosyn.toolcalls import ToolCall, heard, spoken, storable
 from evosyn.trajectories import ANSWER, BASH, FINISH
 
 Dialect = Literal["text", "tools"]

@@ -18,7 +18,7 @@ from evosyn.chat import Message, Request
 from evosyn.ports import AgentTools, PluginConfig
 from evosyn.ports.agents import AgentWork, Ways
 from evosyn.records import Json
-from evosyn.toolcalls import heard
+from evosyn.text.tool_calls import heard
 
 PROBE = "Call one of your tools once, whichever you like, and do nothing else."
 NOTED = "dialect"

@@ -1,6 +1,6 @@
 """How one acts in a tool world: calls of its tools, `ask_user` where there is a user, `finish`. docs/worlds.md.
 
-In plain text a call is the same block that models with tools write (`toolcalls`), and a reply without one is a word to
+In plain text a call is the same block that models with tools write (`text.tool_calls`), and a reply without one is a word to
 the user. The first call of a reply counts.
 """
 
@@ -19,8 +19,8 @@ from evosyn.domains import domain
 from evosyn.domains.tool_use import PLAN, place_in
 from evosyn.ports.agents import Agent, Ways
 from evosyn.records import Json, Problem
+from evosyn.text.tool_calls import ToolCall, heard, spoken, storable
 from evosyn.thinking import without_thinking
-from evosyn.toolcalls import ToolCall, heard, spoken, storable
 from evosyn.trajectories import FINISH, ToolUse
 from evosyn.worlds.tools.kind import ToolPlace, ToolWorlds, action_of, shortened
 from evosyn.worlds.tools.users import ASK

@@ -18,8 +18,8 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Problem
 from evosyn.running.ledger import TRANSIENT
 from evosyn.templates import render
+from evosyn.text.tool_calls import OPEN
 from evosyn.thinking import without_thinking
-from evosyn.toolcalls import OPEN
 from evosyn.trajectories import ToolUse
 from evosyn.worlds.tools.kind import ToolPlace
 from evosyn.worlds.tools.users import ASK, DONE

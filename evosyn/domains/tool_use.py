@@ -20,7 +20,7 @@ from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, Problem, Solution, Testing, Verdict, canonical_json
-from evosyn.toolcalls import CLOSE, ToolCall, heard, spoken
+from evosyn.text.tool_calls import CLOSE, ToolCall, heard, spoken
 from evosyn.trajectories import FINISH, ToolUse, Trajectory, trajectory_of
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.kind import OK, ToolPlace

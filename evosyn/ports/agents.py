@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from evosyn.chat import Message, Reply, Request
 from evosyn.records import Json, Problem
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 
 
 class Ways(Protocol):

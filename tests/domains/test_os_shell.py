@@ -16,7 +16,7 @@ from evosyn.errors import FormatError
 from evosyn.jobs import ItemOutcome, Limits, Status
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.teachers.completions import words
-from evosyn.toolcalls import ToolCall, as_chat, heard, said_with, spoken
+from evosyn.text.tool_calls import ToolCall, as_chat, heard, said_with, spoken
 from evosyn.trajectories import ToolUse, Trajectory, of_script, told, trajectory_of
 from evosyn.worlds.shell.rooms import cleaned
 
