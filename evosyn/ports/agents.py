@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 from evosyn.chat import Message, Reply, Request
 from evosyn.records import Json, Problem
 from evosyn.text.tool_calls import ToolCall
+from evosyn.text.tool_dialects import ToolDialect
 
 
 class Ways(Protocol):
@@ -28,8 +29,12 @@ class Ways(Protocol):
     @property
     def TOOLS(self) -> Sequence[Json]: ...
 
-    def read_action(self, text: str) -> ToolCall | None:
-        """What a reply does; None where it does nothing. Arbitrary text never raises."""
+    def read_action(self, text: str, dialect: ToolDialect = "auto") -> ToolCall | None:
+        """What a reply does; None where it does nothing. Arbitrary text never raises.
+
+        Args:
+            dialect: how its calls of tools are written.
+        """
         ...
 
     def written(self, call: ToolCall, dialect: Literal["text", "tools"]) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from evosyn.chat import Message
 from evosyn.records import Json, canonical_json
+from evosyn.text.tool_dialects import FoundCall, ToolDialect, WrittenCall, call_of, calls_in, spellings_in, whole
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 DEEPEST = 50
@@ -32,32 +34,58 @@ def spoken(call: ToolCall) -> str:
     return f"{call.say.strip()}\n{OPEN}\n{body}\n{CLOSE}".strip()
 
 
-def heard(text: str) -> ToolCall | None:
-    """The first call in a text; None where there is none that can be read. Arbitrary text never raises.
+def heard(text: str, dialect: ToolDialect = "auto", tools: Sequence[Json] = ()) -> ToolCall | None:
+    """The first call in a text; None where there is none that can be read. Arguments as those of `heard_all`."""
+    first = next(iter(heard_all(text, dialect, tools, most=1)), None)
+    return first if first and first.name else None
+
+
+def heard_all(
+    text: str, dialect: ToolDialect = "auto", tools: Sequence[Json] = (), *, most: int | None = None
+) -> tuple[ToolCall | None, ...]:
+    """The calls in a text, in order. One that cannot be read keeps its place, without a name; None for one in which the
+    text ends. Arbitrary text never raises.
 
     What is read can be written: half of a surrogate pair is a question mark, and a number that JSON does not have, or
     what lies too deep to be walked, is no call.
+
+    Args:
+        dialect: how calls are written; `auto` takes all whose marks stand in the text, and where there are none a call
+            without marks that names one of the tools.
+        tools: as endpoints take them; they say of what type a parameter in tags is.
+        most: calls that are read at most.
     """
     text = storable(text)
-    start = text.find(OPEN)
-    end = text.find(CLOSE, start)
-    if start < 0 or end < 0:
-        return None
+    found: list[FoundCall] = []
+    properties = _properties(tools)
+    for spellings in spellings_in(text, dialect):
+        calls = calls_in(text, spellings, properties, known=dialect == "auto" or bool(properties))
+        found = found or list(islice(calls, most))
+    return tuple([None if one.cut else _said(one.call, text[: one.start] if one is found[0] else "") for one in found])
+
+
+def _said(call: WrittenCall | None, say: str) -> ToolCall:
     try:
-        found = json.loads(text[start + len(OPEN) : end])
-        name, arguments = found["name"], _readable(found["arguments"])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
-    return ToolCall(storable(name), arguments, text[:start].strip()) if isinstance(name, str) else None
+        if call is not None and call.name:
+            return ToolCall(call.name, _readable(call.arguments), say.strip())
+    except (ValueError, TypeError, RecursionError):
+        pass
+    return ToolCall("", {}, say.strip())
+
+
+def _properties(tools: Sequence[Json]) -> dict[str, Mapping[str, Json]]:
+    functions = [one["function"] for one in tools]
+    return {one["name"]: one.get("parameters", {}).get("properties", {}) for one in functions}
 
 
 def _readable(arguments: Json) -> Mapping[str, Json]:
-    """Arguments as a model writes them: an object, or that as a JSON text.
+    """Arguments as a model writes them: an object, that as a JSON text, or nothing.
 
     Raises:
         ValueError, TypeError, RecursionError: they are none that JSON has.
     """
-    found = json.loads(arguments) if isinstance(arguments, str) else arguments
+    text = "{}" if arguments is None else arguments.strip() or "{}" if isinstance(arguments, str) else None
+    found = arguments if text is None else whole(text)
     if not isinstance(found, dict) or not _shallow(found, DEEPEST):
         raise TypeError("arguments are an object, and not a deep one")
     read: Mapping[str, Json] = json.loads(storable(canonical_json(found)))
@@ -75,34 +103,38 @@ def storable(text: str) -> str:
 
 
 def as_chat(messages: Sequence[Message], *, encoded: bool = True) -> list[dict[str, Json]]:
-    """Messages as endpoints and templates take them.
+    """Messages as endpoints and templates take them; calls are those that `spoken` writes.
 
     Args:
         encoded: arguments as JSON text, with ids, as endpoints want them; else as objects, as templates do.
     """
     turns: list[dict[str, Json]] = []
+    last = ""
     for number, message in enumerate(messages):
-        call = heard(message.content) if message.role == "assistant" else None
-        content = storable(message.content)
-        if message.role == "tool":
-            told: dict[str, Json] = {"role": "tool", "content": content}
-            turns.append(told | ({"tool_call_id": f"call_{number - 1}"} if encoded else {}))
-        elif call is None:
-            turns.append({"role": message.role, "content": content})
-        else:
-            arguments = canonical_json(call.arguments) if encoded else dict(call.arguments)
-            asked = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
-            named = {"id": f"call_{number}", **asked} if encoded else asked
-            turns.append({"role": "assistant", "content": call.say, "tool_calls": [named]})
+        found = heard_all(message.content, "hermes") if message.role == "assistant" else ()
+        calls = [call for call in found if call and call.name]
+        turn: dict[str, Json] = {"role": message.role, "content": storable(message.content)}
+        if message.role == "tool" and encoded:
+            turn["tool_call_id"] = last
+        elif calls and len(calls) == len(found):
+            names = [f"call_{number}" + f"_{place}" * bool(place) for place in range(len(calls))]
+            asked = [
+                {**({"id": name} if encoded else {}), **_asked(call, encoded)}
+                for name, call in zip(names, calls, strict=True)
+            ]
+            turn |= {"content": calls[0].say, "tool_calls": asked}
+            last = names[0]
+        turns.append(turn)
     return turns
 
 
+def _asked(call: ToolCall, encoded: bool) -> dict[str, Json]:
+    arguments = canonical_json(call.arguments) if encoded else dict(call.arguments)
+    return {"type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
 def said_with(text: str, calls: Json) -> str:
-    """What an endpoint's message says, the first of its `tool_calls` in it; whatever these hold, it does not raise."""
-    try:
-        asked = calls[0]["function"]
-        if isinstance(asked["name"], str):
-            return spoken(ToolCall(asked["name"], _readable(asked.get("arguments") or {}), text))
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-        pass
-    return text
+    """What an endpoint's message says, its `tool_calls` in it; whatever these hold, it does not raise. One that cannot
+    be read keeps its place where another one can."""
+    told = [_said(call_of(one), "") for one in calls] if isinstance(calls, list) else []
+    return "\n".join(filter(None, [text.strip(), *map(spoken, told)])) if any(one.name for one in told) else text
