@@ -20,7 +20,9 @@ from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, Problem, Solution, Testing, Verdict, canonical_json
-from evosyn.text.tool_calls import ToolCall, heard_all, spoken
+from evosyn.text.tool_calls import OPEN, ToolCall, heard_all, spoken
+from evosyn.text.tool_dialects import ToolDialect
+from evosyn.thinking import answer_in
 from evosyn.trajectories import FINISH, ToolUse, Trajectory, trajectory_of
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.kind import OK, ToolPlace
@@ -223,6 +225,12 @@ def _linkable(place: ToolPlace) -> list[Json]:
         for name in shapes
     }
     return [{"function": {"name": name, "parameters": {"properties": linked[name]}}} for name in linked]
+
+
+def respelled(problem: Problem, text: str, dialect: ToolDialect) -> str:
+    """The plan of a reply that writes its calls in one dialect, and what is none in that is left out."""
+    calls = heard_all(answer_in(text), dialect, _linkable(place_in(problem)), most=MOST_CALLS + 2)
+    return "\n".join(f"{OPEN}\n{{" if call is None else spoken(call) for call in calls)
 
 
 def roomy(limits: Limits, calls: int) -> Limits:

@@ -4,10 +4,11 @@
     POST /score    {"items": [{"id": ROW, "completion": TEXT} | {"task": TASK, "completion": TEXT}, ...]}
                    -> {"scores": [{"reward": 1.0 | 0.0 | null, "share", "verdict", "parsed", "detail", "error"?}, ...]}
 
-TASK is the JSON of `evosyn.tasks`. Every item is answered by itself: a reward is null, with an `error`, where the item
-is not one or where our machine failed; the others are scored. What is unusable as a whole is refused: a body that is
-not JSON, a foreign Host, a page of a browser. Completions and testings run in the sandbox, never here; this module
-holds no HTTP (`_http`) and no judgement (`scoring`). docs/reward.md, "As a service".
+TASK is the JSON of `evosyn.tasks`; an item of a tool world may name the "dialect" in which the completion calls tools.
+Every item is answered by itself: a reward is null, with an `error`, where the item is not one or where our machine
+failed; the others are scored. What is unusable as a whole is refused: a body that is not JSON, a foreign Host, a page
+of a browser. Completions and testings run in the sandbox, never here; this module holds no HTTP (`_http`) and no
+judgement (`scoring`). docs/reward.md, "As a service".
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from evosyn.domains import check_task
+from evosyn.domains.tool_use import respelled
 from evosyn.errors import EvosynError, UsageError, told_type
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json
+from evosyn.text.tool_dialects import TOOL_DIALECTS
 from evosyn.train._http import HttpAnswer, HttpServer, ServiceLimits
 from evosyn.train.scoring import Score, Scorer, score_json
 
@@ -119,9 +122,9 @@ class RewardService:
             return f"{where}: an id or a task, not both"
         if "task" in item:
             try:
-                wanted = _Wanted(task_from_json(item["task"], f"{where}.task", self._check), completion)
-                _ = wanted.task.key  # made here, where what is nested too deeply is the fault of this item alone
-                return wanted
+                task = task_from_json(item["task"], f"{where}.task", self._check)
+                _ = task.key  # made here, where what is nested too deeply is the fault of this item alone
+                return self._wanted(task, completion, item.get("dialect"), where)
             except UsageError as error:
                 return str(error)
             except RecursionError:
@@ -133,8 +136,18 @@ class RewardService:
         return (
             f"{where}.id: no row {name[:80]!r} in the data that is served"
             if task is None
-            else _Wanted(task, completion)
+            else self._wanted(task, completion, item.get("dialect"), where)
         )
+
+    def _wanted(self, task: Task, completion: str, dialect: Json, where: str) -> _Wanted | str:
+        if dialect is None:
+            return _Wanted(task, completion)
+        if dialect not in TOOL_DIALECTS:
+            return f"{where}.dialect: one of {', '.join(TOOL_DIALECTS)}, not {str(dialect)[:80]!r}"
+        served = self._scorer.judge.domains.get(task.problem.domain)
+        if served is None or served.actor != "tools":
+            return f"{where}.dialect: only for tasks of tool worlds; leave it out for {task.problem.domain}"
+        return _Wanted(task, respelled(task.problem, completion, dialect))
 
 
 class _Wanted(NamedTuple):
