@@ -49,14 +49,14 @@ def read_action(text: str, dialect: ToolDialect = "auto") -> ToolCall | None:
     """What a reply does, in plain text or by a call of a tool; None where it does nothing. A call that cannot be read
     is not looked through for words that act. Arbitrary text never raises."""
     text = storable(answer_in(text))
-    for call in heard_all(text, dialect, TOOLS, most=1):
+    found = _ACT.search(text)
+    for call in heard_all(text, dialect, () if found else TOOLS, most=1):  # a script may hold what looks like a call
         if call is None:
             return None
         told = call.arguments.get(_ARGUMENTS.get(call.name, ""), "")
         known = call.name in _ARGUMENTS and isinstance(told, str | int | float)
         fits = known and (bool(str(told).strip()) or call.name == FINISH)
         return ToolCall(call.name, {_ARGUMENTS[call.name]: str(told)}, call.say) if fits else None
-    found = _ACT.search(text)
     if found is None:
         return None
     name, say = found[1].lower(), text[: found.start()].strip()

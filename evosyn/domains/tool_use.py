@@ -170,7 +170,7 @@ class ToolUseDomain(BaseDomain):
 
     def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:
         """A plan: all calls of a reply; one that cannot be read keeps its place, so that references keep theirs."""
-        found = heard_all(text, tools=_linkable(place_in(problem)) if problem else (), most=MOST_CALLS + 2)
+        found = heard_all(text, tools=_linkable(place_in(problem)) if problem else ())
         read = [call for call in found if call is not None]
         if len(read) < len(found):
             return Parsed(None, "cut-in-call: the reply ends within a call")
@@ -219,17 +219,15 @@ class ToolUseDomain(BaseDomain):
 
 def _linkable(place: ToolPlace) -> list[Json]:
     """The tools of a place as endpoints take them, where any value may be a reference as well."""
-    shapes = {name: place.world.tool[name].function["function"]["parameters"]["properties"] for name in place.shown}
-    linked = {
-        name: {one: {**shape, "type": ["object", shape["type"]]} for one, shape in shapes[name].items()}
-        for name in shapes
-    }
-    return [{"function": {"name": name, "parameters": {"properties": linked[name]}}} for name in linked]
+    tools = [place.world.tool[name].function for name in place.shown]
+    for shape in [one for tool in tools for one in tool["function"]["parameters"]["properties"].values()]:
+        shape["type"] = ["object", shape["type"]]
+    return tools
 
 
 def respelled(problem: Problem, text: str, dialect: ToolDialect) -> str:
     """The plan of a reply that writes its calls in one dialect, and what is none in that is left out."""
-    calls = heard_all(answer_in(text), dialect, _linkable(place_in(problem)), most=MOST_CALLS + 2)
+    calls = heard_all(answer_in(text), dialect, _linkable(place_in(problem)))
     return "\n".join(f"{OPEN}\n{{" if call is None else spoken(call) for call in calls)
 
 

@@ -12,12 +12,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from evosyn.chat import Message
+from evosyn.nesting import is_deep
 from evosyn.records import Json, canonical_json
-from evosyn.text.tool_dialects import FoundCall, ToolDialect, WrittenCall, call_of, calls_in, spellings_in, whole
+from evosyn.text.tool_dialects import DEEPEST, ToolDialect, WrittenCall, call_of, calls_in, spellings_in, whole
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
-DEEPEST = 50
-"""Of lists and objects in arguments."""
+MOST = 64
+"""Calls in one text; what is behind them is not read."""
 
 
 class ToolCall(NamedTuple):
@@ -41,7 +42,7 @@ def heard(text: str, dialect: ToolDialect = "auto", tools: Sequence[Json] = ()) 
 
 
 def heard_all(
-    text: str, dialect: ToolDialect = "auto", tools: Sequence[Json] = (), *, most: int | None = None
+    text: str, dialect: ToolDialect = "auto", tools: Sequence[Json] = (), *, most: int = MOST
 ) -> tuple[ToolCall | None, ...]:
     """The calls in a text, in order. One that cannot be read keeps its place, without a name; None for one in which the
     text ends. Arbitrary text never raises.
@@ -56,45 +57,32 @@ def heard_all(
         most: calls that are read at most.
     """
     text = storable(text)
-    found: list[FoundCall] = []
-    properties = _properties(tools)
+    found: list[tuple[int, WrittenCall | None]] = []
+    functions = [one["function"] for one in tools]
+    properties = {one["name"]: one.get("parameters", {}).get("properties", {}) for one in functions}
     for spellings in spellings_in(text, dialect):
         calls = calls_in(text, spellings, properties, known=dialect == "auto" or bool(properties))
         found = found or list(islice(calls, most))
-    return tuple([None if one.cut else _said(one.call, text[: one.start] if one is found[0] else "") for one in found])
+    return tuple(
+        [_said(call, "" if place else text[:start]) if call else None for place, (start, call) in enumerate(found)]
+    )
 
 
-def _said(call: WrittenCall | None, say: str) -> ToolCall:
+def _said(call: WrittenCall, say: str = "") -> ToolCall:
     try:
-        if call is not None and call.name:
-            return ToolCall(call.name, _readable(call.arguments), say.strip())
+        return ToolCall(call.name, _readable(call.arguments) if call.name else {}, say.strip())
     except (ValueError, TypeError, RecursionError):
-        pass
-    return ToolCall("", {}, say.strip())
-
-
-def _properties(tools: Sequence[Json]) -> dict[str, Mapping[str, Json]]:
-    functions = [one["function"] for one in tools]
-    return {one["name"]: one.get("parameters", {}).get("properties", {}) for one in functions}
+        return ToolCall("", {}, say.strip())
 
 
 def _readable(arguments: Json) -> Mapping[str, Json]:
-    """Arguments as a model writes them: an object, that as a JSON text, or nothing.
-
-    Raises:
-        ValueError, TypeError, RecursionError: they are none that JSON has.
-    """
+    """Arguments as a model writes them, an object, that as a JSON text, or nothing; raises where JSON has no such."""
     text = "{}" if arguments is None else arguments.strip() or "{}" if isinstance(arguments, str) else None
     found = arguments if text is None else whole(text)
-    if not isinstance(found, dict) or not _shallow(found, DEEPEST):
+    if not isinstance(found, dict) or is_deep(found, DEEPEST):
         raise TypeError("arguments are an object, and not a deep one")
     read: Mapping[str, Json] = json.loads(storable(canonical_json(found)))
     return read
-
-
-def _shallow(value: Json, left: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return left > 0 and all(_shallow(one, left - 1) for one in inner)
 
 
 def storable(text: str) -> str:
@@ -118,23 +106,21 @@ def as_chat(messages: Sequence[Message], *, encoded: bool = True) -> list[dict[s
             turn["tool_call_id"] = last
         elif calls and len(calls) == len(found):
             names = [f"call_{number}" + f"_{place}" * bool(place) for place in range(len(calls))]
-            asked = [
-                {**({"id": name} if encoded else {}), **_asked(call, encoded)}
-                for name, call in zip(names, calls, strict=True)
-            ]
+            asked = [_asked(call, name if encoded else "") for name, call in zip(names, calls, strict=True)]
             turn |= {"content": calls[0].say, "tool_calls": asked}
             last = names[0]
         turns.append(turn)
     return turns
 
 
-def _asked(call: ToolCall, encoded: bool) -> dict[str, Json]:
-    arguments = canonical_json(call.arguments) if encoded else dict(call.arguments)
-    return {"type": "function", "function": {"name": call.name, "arguments": arguments}}
+def _asked(call: ToolCall, name: str) -> dict[str, Json]:
+    arguments = canonical_json(call.arguments) if name else dict(call.arguments)
+    function = {"name": call.name, "arguments": arguments}
+    return {**({"id": name} if name else {}), "type": "function", "function": function}
 
 
 def said_with(text: str, calls: Json) -> str:
     """What an endpoint's message says, its `tool_calls` in it; whatever these hold, it does not raise. One that cannot
     be read keeps its place where another one can."""
-    told = [_said(call_of(one), "") for one in calls] if isinstance(calls, list) else []
+    told = [_said(call_of(one)) for one in calls] if isinstance(calls, list) else []
     return "\n".join(filter(None, [text.strip(), *map(spoken, told)])) if any(one.name for one in told) else text

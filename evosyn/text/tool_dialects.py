@@ -22,8 +22,8 @@ ToolDialect = Literal[
     "deepseek_v32", "kimi_k2", "minimax_m2", "openai",
 ]  # fmt: skip
 TOOL_DIALECTS: tuple[ToolDialect, ...] = get_args(ToolDialect)
-DEEPEST = 60
-"""Of lists and objects in a body; arguments have fewer (`tool_calls`)."""
+DEEPEST = 50
+"""Of lists and objects in arguments."""
 _STRING = json.JSONDecoder(strict=False)
 _TOKEN = re.compile(
     r"\s*(?:(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.])"
@@ -41,34 +41,22 @@ _NAMED = re.compile(r"""[\[{\s]*["'](?:type["']\s*:\s*["']function["']\s*,\s*["'
 
 
 class Unreadable(ValueError):
-    """What stands there is no value or no call; its argument is the place where that shows."""
+    """What stands there is no value or no call; `at` is where that shows."""
 
-    @property
-    def at(self) -> int:
-        return int(self.args[0])
+    def __init__(self, at: int) -> None:
+        super().__init__(f"at {at}")
+        self.at = at
 
 
 class WrittenCall(NamedTuple):
-    """A call as it stands in a text: its arguments are an object, or that as a JSON text, or None."""
+    """A call as it stands in a text, without a name where it cannot be read; its arguments are an object, that as a
+    JSON text, or None."""
 
     name: str
     arguments: Json
 
 
-class FoundCall(NamedTuple):
-    """A call in a text.
-
-    Attributes:
-        start: where its mark begins.
-        call: None where it cannot be read.
-        cut: the text ends within it.
-    """
-
-    start: int
-    call: WrittenCall | None
-    cut: bool = False
-
-
+UNREADABLE = WrittenCall("", None)
 Tools: TypeAlias = Mapping[str, Mapping[str, Json]]
 """The properties of the arguments of each tool, by its name."""
 
@@ -110,23 +98,23 @@ SPELLINGS = (
     Spelling("mistral", "[TOOL_CALLS]", r"\[TOOL_CALLS\]\s*(?=[\[{])"),
     Spelling("mistral", "[TOOL_CALLS]",
              rf"\[TOOL_CALLS\]\s*{_NAME}(?:\[CALL_ID\][^\[\s]*)?(?:\[ARGS\])?(?=\s*(?:\{{|\Z))"),
-    Spelling("llama3_json", "<|python_tag|>", r"<\|python_tag\|>(?=\s*[\[{])", "<|eom_id|>"),
+    Spelling("llama3_json", "<|python_tag|>", r"<\|python_tag\|>(?=\s*[\[{])"),
     Spelling("pythonic", "<|python_start|>", r"<\|python_start\|>\s*(?=\[)", "<|python_end|>"),
     Spelling("deepseek_v3", "<｜tool▁call▁begin｜>",
              rf"{_DEEPSEEK}function<｜tool▁sep｜>{_NAME}\s*(?=```)", "<｜tool▁call▁end｜>"),
     Spelling("deepseek_v31", "<｜tool▁call▁begin｜>",
-             rf"{_DEEPSEEK}{_NAME}<｜tool▁sep｜>", "<｜tool▁call▁end｜>"),
+             rf"{_DEEPSEEK}{_NAME}(?:<｜tool▁sep｜>|\Z)", "<｜tool▁call▁end｜>"),
     _tagged("deepseek_v32", f"<{_DSML}invoke",
             rf'(?:<{_DSML}(?:function|tool)_calls>\s*)?<{_DSML}invoke name="([^"\n]+)">',
             f"</{_DSML}invoke>", f"<{_DSML}parameter", rf"{_ATTRIBUTES}(.*?)</{_DSML}parameter>"),
     Spelling("kimi_k2", "<|tool_call_begin|>",
-             rf"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*{_NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>",
-             "<|tool_call_end|>"),
+             rf"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*{_NAME}(?::\d+)?\s*"
+             r"(?:<\|tool_call_argument_begin\|>|\Z)", "<|tool_call_end|>"),
     _tagged("minimax_m2", "<invoke name=", r'(?:<minimax:tool_call>\s*)?<invoke name="([^"\n]+)">', "</invoke>",
             "<parameter", rf"{_ATTRIBUTES}(.*?)</parameter>"),
     Spelling("openai", "to=functions.",
              rf"(?:<\|start\|>assistant\s*)?(?:<\|channel\|>\w+\s*)?\bto=functions\.{_NAME}"
-             r"(?:\s*<\|(?:channel|constrain)\|>\s*\w+|\s+\w+){0,3}\s*<\|message\|>", "<|call|>"),
+             r"(?:\s*<\|(?:channel|constrain)\|>\s*\w+|\s+\w+){0,3}\s*(?:<\|message\|>|(?=\{)|\Z)", "<|call|>"),
     Spelling("pythonic", "", r"^[ \t]*(?=\[\s*[A-Za-z_][\w.]*\s*\()"),
     Spelling("llama3_json", "", r"""^[ \t]*(?:```\w*[ \t]*)?(?=(?:\[\s*)?\{\s*["'])"""),
 )  # fmt: skip
@@ -147,8 +135,10 @@ def _pattern(spellings: tuple[Spelling, ...]) -> tuple[re.Pattern[str], Mapping[
     return re.compile("|".join(f"({one.opens})" for one in spellings), re.MULTILINE), places
 
 
-def calls_in(text: str, spellings: tuple[Spelling, ...], tools: Tools, *, known: bool) -> Iterator[FoundCall]:
-    """The calls in a text, in order; one that cannot be read keeps its place.
+def calls_in(
+    text: str, spellings: tuple[Spelling, ...], tools: Tools, *, known: bool
+) -> Iterator[tuple[int, WrittenCall | None]]:
+    """The calls in a text, in order, and where each begins; None for one in which the text ends.
 
     Args:
         tools: the properties of each tool's arguments.
@@ -159,49 +149,42 @@ def calls_in(text: str, spellings: tuple[Spelling, ...], tools: Tools, *, known:
     while spellings and (found := pattern.search(text, at)):
         spelling, begin = places[found.lastindex or 0], found.end()
         name = found[(found.lastindex or 0) + 1] if re.compile(spelling.opens).groups else None
-        calls: list[WrittenCall | None] = [None]
-        cut = False
+        calls: list[WrittenCall | None] = [UNREADABLE]
         try:
-            calls, at = _read(text, begin, spelling, name, tools)
-            named = {one.name for one in calls if one}
+            read, at = _read(text, begin, spelling, name, tools)
+            calls, named = [*read], {one.name for one in read}
         except Unreadable as error:
-            says = _NAMED.match(text, begin)
-            named = {_bare_name(says[1])} if says else set()
-            at, cut = (error.at, error.at >= len(text)) if not spelling.closes else _after(text, begin, spelling)
+            said = _NAMED.match(text, begin)
+            named = {_bare_name(said[1])} if said else set()
+            at = _after(text, begin, spelling, error.at)
+            calls = [None] if at > len(text) else calls
         at = max(at, begin + 1)
-        surely = spelling.mark and (not spelling.pair or calls[0] is None or calls[0].arguments)
-        if surely or not known or not named.isdisjoint(tools):
-            yield from (FoundCall(found.start(), one, cut) for one in calls)
+        bare = not spelling.mark or (spelling.pair and calls[0] and calls[0].arguments == {})
+        if not bare or not known or not named.isdisjoint(tools):
+            yield from ((found.start(), one) for one in calls)
 
 
-def _after(text: str, begin: int, spelling: Spelling) -> tuple[int, bool]:
-    """Where a text goes on behind a call that cannot be read, and whether it ends within it. A call in the values of
-    another one is none, so what has values of several lines ends at its own closing mark alone."""
+def _after(text: str, begin: int, spelling: Spelling, wrong: int) -> int:
+    """Where a text goes on behind a call that is `wrong` somewhere; beyond its end where it ends within. What stands in
+    the values of a call is none, so a mark of the next one ends it only where it is wrong before."""
+    if not spelling.closes:
+        return wrong if wrong < len(text) else len(text) + 1
     closing = text.find(spelling.closes, begin)
     again = -1 if spelling.pair else text.find(f"\n{spelling.mark}", begin, None if closing < 0 else closing)
-    if again >= 0:
-        return again, False
-    return (len(text), True) if closing < 0 else (closing + len(spelling.closes), False)
+    if again >= 0 and wrong <= again + 1:
+        return again
+    return len(text) + 1 if closing < 0 else closing + len(spelling.closes)
 
 
-def _read(
-    text: str, at: int, spelling: Spelling, name: str | None, tools: Tools
-) -> tuple[list[WrittenCall | None], int]:
-    """The calls behind an opening mark, and where they end.
-
-    Raises:
-        Unreadable: they are none.
-    """
+def _read(text: str, at: int, spelling: Spelling, name: str | None, tools: Tools) -> tuple[list[WrittenCall], int]:
+    """The calls behind an opening mark, and where they end; raises where they are `Unreadable`."""
     at = _match(_FENCE, text, at).end()
-    calls: list[WrittenCall | None] = []
-    if spelling.pair and not text.startswith("{", at):
-        told, at = _parameters(text, at, spelling, tools.get(_bare_name(name or ""), {}))
-        calls.append(WrittenCall(_bare_name(name or ""), told))
-        if not text.startswith(spelling.closes, at):
-            raise Unreadable(at)
-    elif name is not None:
-        value, at = value_at(text, at)
-        calls.append(WrittenCall(_bare_name(name), value))
+    calls: list[WrittenCall] = []
+    if name is not None:
+        name = _bare_name(name)
+        pairs = spelling.pair and not text.startswith("{", at)
+        value, at = _parameters(text, at, spelling, tools.get(name, {})) if pairs else value_at(text, at)
+        calls.append(WrittenCall(name, value))
     elif spelling.dialect == "pythonic":
         calls, at = _python_calls(text, at)
     else:
@@ -214,35 +197,20 @@ def _read(
     end = _match(_FENCE, text, at).end()
     if spelling.closes and text.startswith(spelling.closes, end):
         return calls, end + len(spelling.closes)
-    if not calls or _match(_SIGN, text, at)[1] in tuple("{}])\"',:"):
+    if spelling.pair or not calls or _match(_SIGN, text, at)[1] in tuple("{}])\"',:"):
         raise Unreadable(at)
     return calls, at
 
 
-def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
-    """
-    Raises:
-        Unreadable: something else stands there.
-    """
+def _match(pattern: re.Pattern[str], text: str, at: int, signs: str = "") -> re.Match[str]:
+    """What stands there; raises where it is something else, or a sign that is none of these."""
     found = pattern.match(text, at)
-    if found is None:
+    if found is None or (signs and (not found[1] or found[1] not in signs)):
         raise Unreadable(len(text) if _LAST.fullmatch(text, at) else at)
     return found
 
 
-def _sign(text: str, at: int, signs: str) -> tuple[str, int]:
-    """The next sign, which is one of these.
-
-    Raises:
-        Unreadable: it is none.
-    """
-    found = _match(_SIGN, text, at)
-    if not found[1] or found[1] not in signs:
-        raise Unreadable(found.start(1))
-    return found[1], found.end()
-
-
-def value_at(text: str, at: int, left: int = DEEPEST) -> tuple[Json, int]:
+def value_at(text: str, at: int, left: int = DEEPEST + 4) -> tuple[Json, int]:
     """A value of JSON, or of Python where both have it, and where it ends. A text may hold control characters, a list
     or an object a last comma; a name stands once in an object.
 
@@ -265,26 +233,36 @@ def value_at(text: str, at: int, left: int = DEEPEST) -> tuple[Json, int]:
         raise Unreadable(len(text) if error.msg.startswith("Unterminated") else error.pos) from error
     except (ValueError, OverflowError, SyntaxError, MemoryError) as error:
         raise Unreadable(found.end()) from error
-    return (_WORDS[word], found.end()) if word else _items(text, found.end(), sign, left - 1)
-
-
-def _items(text: str, at: int, opened: str, left: int) -> tuple[Json, int]:
+    if word:
+        return _WORDS[word], found.end()
     if not left:
         raise Unreadable(at)
-    closes, items, fields = "]" if opened == "[" else "}", list[Json](), dict[str, Json]()
-    while (after := _match(_SIGN, text, at))[1] != closes:
-        if opened == "{":
+    return _members(text, found.end(), "]" if sign == "[" else "}", left - 1)
+
+
+def _members(text: str, at: int, closes: str, left: int) -> tuple[Json, int]:
+    """The values of a list, those of an object or of a call of Python by their names, and where it ends."""
+    items, fields, name = list[Json](), dict[str, Json](), None
+    while (last := _match(_SIGN, text, at))[1] != closes:
+        if closes == ")":
+            keyword = _match(_KEYWORD, text, at)
+            name, at = keyword[1], keyword.end()
+        elif closes == "}":
             name, at = value_at(text, at, left)
-            at = _sign(text, at, ":")[1]
-            if not isinstance(name, str) or name in fields:
-                raise Unreadable(at)
-            fields[name], at = value_at(text, at, left)
-        else:
-            item, at = value_at(text, at, left)
-            items.append(item)
-        if _sign(text, at, f",{closes}")[0] == ",":
-            at = _sign(text, at, ",")[1]
-    return (items if opened == "[" else fields), after.end()
+            at = _match(_SIGN, text, at, ":").end()
+        if name in fields or (closes == "}" and not isinstance(name, str)):
+            raise Unreadable(at)
+        value, at = value_at(text, at, left)
+        items.append(value)
+        fields |= {name: value} if name is not None else {}
+        at = _behind(text, at, closes)
+    return (items if closes == "]" else fields), last.end()
+
+
+def _behind(text: str, at: int, closes: str) -> int:
+    """Where a series goes on behind a member: at its end, or behind a comma."""
+    sign = _match(_SIGN, text, at, f",{closes}")
+    return sign.end() if sign[1] == "," else at
 
 
 def whole(text: str) -> Json:
@@ -299,26 +277,17 @@ def whole(text: str) -> Json:
     return value
 
 
-def _python_calls(text: str, at: int) -> tuple[list[WrittenCall | None], int]:
-    calls, at = list[WrittenCall | None](), _sign(text, at, "[")[1]
-    while (after := _match(_SIGN, text, at))[1] != "]":
+def _python_calls(text: str, at: int) -> tuple[list[WrittenCall], int]:
+    calls, at = list[WrittenCall](), _match(_SIGN, text, at, "[").end()
+    while (last := _match(_SIGN, text, at))[1] != "]":
         called = _match(_CALLED, text, at)
-        told, at = dict[str, Json](), called.end()
-        while (last := _match(_SIGN, text, at))[1] != ")":
-            keyword = _match(_KEYWORD, text, at)
-            if keyword[1] in told:
-                raise Unreadable(at)
-            told[keyword[1]], at = value_at(text, keyword.end())
-            if _sign(text, at, ",)")[0] == ",":
-                at = _sign(text, at, ",")[1]
+        told, at = _members(text, called.end(), ")", DEEPEST)
         calls.append(WrittenCall(_bare_name(called[1]), told))
-        at = last.end()
-        if _sign(text, at, ",]")[0] == ",":
-            at = _sign(text, at, ",")[1]
-    return calls, after.end()
+        at = _behind(text, at, "]")
+    return calls, last.end()
 
 
-def _parameters(text: str, at: int, spelling: Spelling, properties: Mapping[str, Json]) -> tuple[dict[str, Json], int]:
+def _parameters(text: str, at: int, spelling: Spelling, properties: Mapping[str, Json]) -> tuple[Json, int]:
     told: dict[str, Json] = {}
     pair = re.compile(spelling.pair, re.DOTALL)
     while found := pair.match(text, at):
@@ -327,13 +296,12 @@ def _parameters(text: str, at: int, spelling: Spelling, properties: Mapping[str,
             raise Unreadable(at)
         told[name] = _typed(value.removeprefix("\n").removesuffix("\n"), properties.get(name), typed)
         at = found.end()
-    return told, _match(_FENCE, text, at).end()
+    return told, at
 
 
 def _typed(text: str, shape: Json, typed: str) -> Json:
-    """A parameter that stands in tags, where nothing but the schema of its tool, or an attribute, says what it is."""
-    shape = shape if isinstance(shape, Mapping) else {}
-    kinds = shape.get("type") or []
+    """A parameter in tags: nothing but its tool's schema says what it is, where an attribute does not."""
+    kinds = shape.get("type", []) if isinstance(shape, dict) else []
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if typed == "true" or (typed != "false" and kinds in ([], ["string"])):
         return text
@@ -341,19 +309,21 @@ def _typed(text: str, shape: Json, typed: str) -> Json:
         value = whole(text)
     except Unreadable:
         return text
-    fits = not kinds or value is None or _KINDS[type(value)] in kinds or not {"number", "integer"}.isdisjoint(kinds)
-    return value if fits and not (isinstance(value, str) and kinds) else text
+    if isinstance(value, str):
+        return value if not kinds else text
+    fits = not kinds or value is None or _KINDS[type(value)] in kinds or "number" in kinds or "integer" in kinds
+    return value if fits else text
 
 
-def call_of(value: Json) -> WrittenCall | None:
+def call_of(value: Json) -> WrittenCall:
     """The call that a value of JSON is, in whatever it is wrapped."""
     if isinstance(value, dict) and isinstance(value.get("function"), dict):
         value = value["function"]
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
-        return None
+        return UNREADABLE
     given = [value[name] for name in ("arguments", "parameters") if name in value]
     if len(given) > 1 or (not given and value.keys() - {"name", "id", "type", "index"}):
-        return None
+        return UNREADABLE
     return WrittenCall(_bare_name(value["name"]), given[0] if given else None)
 
 

@@ -122,9 +122,9 @@ class RewardService:
             return f"{where}: an id or a task, not both"
         if "task" in item:
             try:
-                task = task_from_json(item["task"], f"{where}.task", self._check)
-                _ = task.key  # made here, where what is nested too deeply is the fault of this item alone
-                return self._wanted(task, completion, item.get("dialect"), where)
+                own = task_from_json(item["task"], f"{where}.task", self._check)
+                _ = own.key  # made here, where what is nested too deeply is the fault of this item alone
+                return self._wanted(own, completion, item.get("dialect"), where)
             except UsageError as error:
                 return str(error)
             except RecursionError:

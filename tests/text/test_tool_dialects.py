@@ -108,6 +108,9 @@ def test_a_call_in_the_values_of_one_that_is_cut_is_none():
         text = WRITERS[dialect]("renew", {**ARGS, "loan": f"cat <<E\n{inner}\nE"})
         assert read(text) == [ToolCall("renew", {**ARGS, "loan": f"cat <<E\n{inner}\nE"})]
         assert not [one for one in read(text[: text.index("E", text.index("list_loans"))]) if one and one.name]
+    text = WRITERS["hermes"]("renew", {"loan": "LOAN"}).replace("LOAN", f"cat\n{inner}\n")
+    assert read(text) == [ToolCall("renew", {"loan": f"cat\n{inner}\n"})]
+    assert not [one for one in read(text[:-20]) if one and one.name]
 
 
 MENTIONS = (
@@ -205,13 +208,18 @@ HOSTILE = (
 )  # fmt: skip
 
 
+def _seconds(text):
+    begun = time.process_time()
+    heard_all(text, "auto", TOOLS)
+    return time.process_time() - begun
+
+
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_reading_takes_linear_time(piece):
     marks = "".join(one.mark for one in SPELLINGS)
-    for text in (piece * (2**20 // len(piece)), marks + piece * (2**20 // len(piece))):
-        begun = time.process_time()
-        heard_all(text, "auto", TOOLS, most=61)
-        assert time.process_time() - begun < 5
+    for begins in ("", marks):
+        few, many = (_seconds(begins + piece * (size // len(piece))) for size in (2**15, 2**18))
+        assert many < 24 * few + 0.2  # eight times the text
 
 
 def test_depth_is_bounded():

@@ -110,6 +110,7 @@ FORMS = {
     "bare JSON in a fence": f"So:\n```json\n{_json('renew', ARGS)}\n```",
     "Llama 4": f"<|python_start|>{WRITERS['pythonic']('renew', ARGS)}<|python_end|>",
     "DeepSeek V4": _deepseek_v32("renew", ARGS).replace("function_calls", "tool_calls"),
+    "gpt-oss without its special tokens": f"assistantcommentary to=functions.renew json{BODY}",
     "gpt-oss, the recipient first": (
         f"<|start|>assistant to=functions.renew<|channel|>commentary json<|message|>{BODY}<|call|>"
     ),
