@@ -30,11 +30,7 @@ class Ways(Protocol):
     def TOOLS(self) -> Sequence[Json]: ...
 
     def read_action(self, text: str, dialect: ToolDialect = "auto") -> ToolCall | None:
-        """What a reply does; None where it does nothing. Arbitrary text never raises.
-
-        Args:
-            dialect: how its calls of tools are written.
-        """
+        """What a reply does, whose calls of tools are written so; None where it does nothing. No text raises."""
         ...
 
     def written(self, call: ToolCall, dialect: Literal["text", "tools"]) -> str:

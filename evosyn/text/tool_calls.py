@@ -7,6 +7,7 @@ Endpoints get and give the form of OpenAI (`as_chat`).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from evosyn.nesting import is_deep
 from evosyn.records import Json, canonical_json
 from evosyn.text.tool_dialects import DEEPEST, ToolDialect, WrittenCall, call_of, calls_in, spellings_in, whole
 
+_FENCE = re.compile(r"```\w*\s*\Z")
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 MOST = 64
 """Calls in one text; what is behind them is not read."""
@@ -63,16 +65,15 @@ def heard_all(
     for spellings in spellings_in(text, dialect):
         calls = calls_in(text, spellings, properties, known=dialect == "auto" or bool(properties))
         found = found or list(islice(calls, most))
-    return tuple(
-        [_said(call, "" if place else text[:start]) if call else None for place, (start, call) in enumerate(found)]
-    )
+    say = _FENCE.sub("", text[: found[0][0]]).strip() if found else ""
+    return tuple([_said(call, "" if place else say) if call else None for place, (_, call) in enumerate(found)])
 
 
 def _said(call: WrittenCall, say: str = "") -> ToolCall:
     try:
-        return ToolCall(call.name, _readable(call.arguments) if call.name else {}, say.strip())
+        return ToolCall(call.name, _readable(call.arguments) if call.name else {}, say)
     except (ValueError, TypeError, RecursionError):
-        return ToolCall("", {}, say.strip())
+        return ToolCall("", {}, say)
 
 
 def _readable(arguments: Json) -> Mapping[str, Json]:

@@ -44,7 +44,6 @@ class Unreadable(ValueError):
     """What stands there is no value or no call; `at` is where that shows."""
 
     def __init__(self, at: int) -> None:
-        super().__init__(f"at {at}")
         self.at = at
 
 
@@ -79,7 +78,9 @@ class Spelling(NamedTuple):
 
 
 def _tagged(dialect: ToolDialect, mark: str, opens: str, closes: str, begins: str, pair: str) -> Spelling:
-    """Parameters in tags; a value ends where a tag of the call follows its own, so that it may speak of such tags."""
+    """Parameters in tags: a value ends where a tag of the call follows its own, and holds no tag of another parameter,
+    which would have two meanings; a line break at its begin and end is not of it."""
+    pair = pair.replace("(.*?)", rf"(?:\r?\n)?((?:(?!{begins}).)*?)(?:\r?\n)?")
     ends = rf"(?=\s*(?:{begins}|{closes}))"
     return Spelling(dialect, mark, rf"{opens}(?=\s*(?:{begins}|{closes}|[{{]|\Z))", closes, rf"\s*{begins}{pair}{ends}")
 
@@ -165,15 +166,16 @@ def calls_in(
 
 
 def _after(text: str, begin: int, spelling: Spelling, wrong: int) -> int:
-    """Where a text goes on behind a call that is `wrong` somewhere; beyond its end where it ends within. What stands in
-    the values of a call is none, so a mark of the next one ends it only where it is wrong before."""
+    """Where a text goes on behind a call that is `wrong` somewhere; beyond its end where it ends within, or nobody can
+    say where the next one begins. What stands in the values of a call is none: a mark ends it that is wrong before."""
     if not spelling.closes:
         return wrong if wrong < len(text) else len(text) + 1
     closing = text.find(spelling.closes, begin)
-    again = -1 if spelling.pair else text.find(f"\n{spelling.mark}", begin, None if closing < 0 else closing)
-    if again >= 0 and wrong <= again + 1:
+    mark = spelling.mark if spelling.pair else f"\n{spelling.mark}"
+    again = text.find(mark, begin, None if closing < 0 else closing)
+    if again >= 0 and not spelling.pair and wrong <= again + 1:
         return again
-    return len(text) + 1 if closing < 0 else closing + len(spelling.closes)
+    return len(text) + 1 if closing < 0 or again >= 0 else closing + len(spelling.closes)
 
 
 def _read(text: str, at: int, spelling: Spelling, name: str | None, tools: Tools) -> tuple[list[WrittenCall], int]:
@@ -189,6 +191,8 @@ def _read(text: str, at: int, spelling: Spelling, name: str | None, tools: Tools
         calls, at = _python_calls(text, at)
     else:
         while (sign := _match(_SIGN, text, at))[1] in ("{", "[") or (calls and sign[1] in (";", ",")):
+            if calls and not spelling.mark and "\n" in sign[0]:
+                return calls, at
             if sign[1] in ("{", "["):
                 value, at = value_at(text, at)
                 calls += [call_of(one) for one in (value if isinstance(value, list) else [value])]
@@ -294,7 +298,7 @@ def _parameters(text: str, at: int, spelling: Spelling, properties: Mapping[str,
         name, typed, value = found.groups()
         if name in told:
             raise Unreadable(at)
-        told[name] = _typed(value.removeprefix("\n").removesuffix("\n"), properties.get(name), typed)
+        told[name] = _typed(value, properties.get(name), typed)
         at = found.end()
     return told, at
 
@@ -322,9 +326,9 @@ def call_of(value: Json) -> WrittenCall:
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         return UNREADABLE
     given = [value[name] for name in ("arguments", "parameters") if name in value]
-    if len(given) > 1 or (not given and value.keys() - {"name", "id", "type", "index"}):
-        return UNREADABLE
-    return WrittenCall(_bare_name(value["name"]), given[0] if given else None)
+    if len(given) == 1 or not (given or value.keys() - {"name", "id", "type", "index"}):
+        return WrittenCall(_bare_name(value["name"]), given[0] if given else None)
+    return UNREADABLE
 
 
 def _bare_name(name: str) -> str:

@@ -45,7 +45,8 @@ def test_a_dialect_is_read_by_its_name_and_by_its_marks(dialect):
         assert read(two_in(dialect), name) == [ToolCall("renew", FIRST), ToolCall("renew", SECOND)]
         assert read(f"I renew it now.\n\n{one}\n\nThen we shall see.", name) == [CALL]
         assert read(WRITERS[dialect]("list_loans", {}), name) == [ToolCall("list_loans", {})]
-    assert heard(f"Now.\n{one}", dialect, TOOLS).say == "Now."
+    assert heard(f"Now.\n```\n{one}\n```", dialect, TOOLS).say == "Now."
+    assert read(f"Now.\n{one}".replace("\n", "\r\n")) == [CALL]
     first, second = (WRITERS[dialect]("renew", args) for args in (FIRST, SECOND))
     quoted = f"<think>I could write\n{first}\nbut no.</think>\n{second}"
     assert read(without_thinking(quoted).answer) == [ToolCall("renew", SECOND)]
@@ -79,6 +80,7 @@ BAD = (
     '<tool_call>{"name": "renew", "arguments": {}}}</tool_call>',
     '<tool_call>{"name": "renew", "arguments": {"loan": {1: 2}}}</tool_call>',
     "<tool_call>\n<function=renew>\n<parameter=loan>\nL1\n</function>\n</tool_call>",
+    "<function=renew>\n<parameter=loan>\nL1\n<parameter=weeks>\n2\n</parameter>\n</function>",
     "<tool_call>\n<function=renew>\n<parameter=loan>\n1\n</parameter>\n<parameter=loan>\n2\n</parameter>\n</function>\n</tool_call>",
 )  # fmt: skip
 
@@ -87,6 +89,19 @@ BAD = (
 def test_an_unreadable_call_keeps_its_place_and_those_behind_it_count(bad):
     assert read(f"{HERMES}\n{bad}\n{HERMES}") == [CALL, NONE, CALL]
     assert heard(f"{bad}\n{HERMES}", "auto", TOOLS) is None, "the first action counts"
+
+
+def test_a_line_that_is_no_call_costs_none_of_the_lines_beside_it():
+    good = json.dumps({"name": "renew", "parameters": ARGS})
+    bad = '{"name": "renew", "parameters": {"loan": }}'
+    assert read(f'{good}\n{bad}\n{{"name": "Blue"}}\n{good}') == [CALL, NONE, CALL]
+    assert read(f"{good}\n{bad[:-4]}") == [CALL, None]
+
+
+@pytest.mark.parametrize("dialect", ["qwen3_coder", "glm45", "minimax_m2", "deepseek_v32"])
+def test_a_value_with_tags_of_parameters_has_two_meanings_and_is_no_call(dialect):
+    inner = f"cat <<E\n{WRITERS[dialect]('renew', FIRST)}\n{WRITERS[dialect]('list_loans', {})}\nE"
+    assert not [one for one in read(WRITERS[dialect]("renew", {**ARGS, "loan": inner})) if one and one.name]
 
 
 def test_of_two_objects_none_is_dropped():
