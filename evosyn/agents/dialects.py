@@ -46,11 +46,11 @@ _ARGUMENTS = {BASH: "script", ANSWER: "answer", FINISH: "thought"}
 
 
 def read_action(text: str, dialect: ToolDialect = "auto") -> ToolCall | None:
-    """What a reply does, in plain text or by a call of a tool; None where it does nothing. A call that cannot be read
-    is not looked through for words that act. Arbitrary text never raises."""
+    """What a reply does first, in plain text or by a call of a tool; None where that is nothing: neither is a script
+    looked through for calls, nor a call that cannot be read for words that act. Arbitrary text never raises."""
     text = storable(answer_in(text))
     found = _ACT.search(text)
-    for call in heard_all(text, dialect, () if found else TOOLS, most=1):  # a script may hold what looks like a call
+    for call in heard_all(text[: found.start()] if found else text, dialect, TOOLS, most=1):
         if call is None:
             return None
         told = call.arguments.get(_ARGUMENTS.get(call.name, ""), "")

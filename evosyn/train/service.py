@@ -4,11 +4,10 @@
     POST /score    {"items": [{"id": ROW, "completion": TEXT} | {"task": TASK, "completion": TEXT}, ...]}
                    -> {"scores": [{"reward": 1.0 | 0.0 | null, "share", "verdict", "parsed", "detail", "error"?}, ...]}
 
-TASK is the JSON of `evosyn.tasks`; an item of a tool world may name the "dialect" in which the completion calls tools.
-Every item is answered by itself: a reward is null, with an `error`, where the item is not one or where our machine
-failed; the others are scored. What is unusable as a whole is refused: a body that is not JSON, a foreign Host, a page
-of a browser. Completions and testings run in the sandbox, never here; this module holds no HTTP (`_http`) and no
-judgement (`scoring`). docs/reward.md, "As a service".
+TASK is the JSON of `evosyn.tasks`. Every item is answered by itself: a reward is null, with an `error`, where the item
+is not one or where our machine failed; the others are scored. What is unusable as a whole is refused: a body that is
+not JSON, a foreign Host, a page of a browser. Completions and testings run in the sandbox, never here; this module
+holds no HTTP (`_http`) and no judgement (`scoring`). docs/reward.md, "As a service".
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ class RewardService:
         if len(items) > self.limits.items:
             reason = f"items: at most {self.limits.items} in one request, these are {len(items)}"
             return HttpAnswer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": reason})
-        read = [self._read(item, place) for place, item in enumerate(items)]
+        read = [self._respelled(self._read(item, place), item, place) for place, item in enumerate(items)]
         try:
             scores = iter(self._scores([one for one in read if isinstance(one, _Wanted)]))
         except EvosynError as error:
@@ -122,9 +121,9 @@ class RewardService:
             return f"{where}: an id or a task, not both"
         if "task" in item:
             try:
-                own = task_from_json(item["task"], f"{where}.task", self._check)
-                _ = own.key  # made here, where what is nested too deeply is the fault of this item alone
-                return self._wanted(own, completion, item.get("dialect"), where)
+                wanted = _Wanted(task_from_json(item["task"], f"{where}.task", self._check), completion)
+                _ = wanted.task.key  # made here, where what is nested too deeply is the fault of this item alone
+                return wanted
             except UsageError as error:
                 return str(error)
             except RecursionError:
@@ -136,18 +135,20 @@ class RewardService:
         return (
             f"{where}.id: no row {name[:80]!r} in the data that is served"
             if task is None
-            else self._wanted(task, completion, item.get("dialect"), where)
+            else _Wanted(task, completion)
         )
 
-    def _wanted(self, task: Task, completion: str, dialect: Json, where: str) -> _Wanted | str:
-        if dialect is None:
-            return _Wanted(task, completion)
+    def _respelled(self, wanted: _Wanted | str, item: Json, place: int) -> _Wanted | str:
+        """The same, where an item of a tool world names the `dialect` in which its completion calls tools."""
+        if isinstance(wanted, str) or item.get("dialect") is None:
+            return wanted
+        dialect, problem = item["dialect"], wanted.task.problem
         if dialect not in TOOL_DIALECTS:
-            return f"{where}.dialect: one of {', '.join(TOOL_DIALECTS)}, not {str(dialect)[:80]!r}"
-        served = self._scorer.judge.domains.get(task.problem.domain)
+            return f"items[{place}].dialect: one of {', '.join(TOOL_DIALECTS)}, not {str(dialect)[:80]!r}"
+        served = self._scorer.judge.domains.get(problem.domain)
         if served is None or served.actor != "tools":
-            return f"{where}.dialect: only for tasks of tool worlds; leave it out for {task.problem.domain}"
-        return _Wanted(task, respelled(task.problem, completion, dialect))
+            return f"items[{place}].dialect: only for tasks of tool worlds; leave it out for {problem.domain}"
+        return wanted._replace(completion=respelled(problem, wanted.completion, dialect))
 
 
 class _Wanted(NamedTuple):

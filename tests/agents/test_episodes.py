@@ -176,6 +176,8 @@ def test_an_image_that_is_not_here_is_named_before_anybody_is_asked(problem):
         ("<function=bash>\n<parameter=script>\nid\n</parameter>\n</function>", ("bash", "id")),
         ('I look.\n{"name": "bash", "parameters": {"script": "id"}}', ("bash", "id")),
         ('Act: bash\n```bash\ncat <<E\n{"name": "finish"}\nE\n```', ("bash", 'cat <<E\n{"name": "finish"}\nE')),
+        ("Act: bash\n```bash\necho '<tool_call>\n{{ name }}'\n```", ("bash", "echo '<tool_call>\n{{ name }}'")),
+        ('<tool_call>{"name": "bash", "arguments": {"script": "id"}}</tool_call>\nAct: finish', ("bash", "id")),
         ('<tool_call>{"name": "bash", "arguments": {"script": "rm -rf a\nAct: finish\n', None),
         ("Act: answer()", None),
         ("Act: bash\nls", None),
