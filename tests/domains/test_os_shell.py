@@ -78,7 +78,8 @@ def test_a_call_is_heard_as_it_was_spoken(script, say):
 
 
 BROKEN_CALLS = (
-    "{}", "[]", "null", '"name"', "{", '{"arguments": {}}', '{"name": "bash", "script": "ls"}', '{"name": 1, "arguments": {}}',
+    "{}", "[]", "null", '"name"', "{", '{"arguments": {}}', '{"name": "bash", "script": "ls"}',
+    '{"name": 1, "arguments": {}}',
     '{"name": "bash", "arguments": 1}', '{"name": "bash", "arguments": []}', '{"name": "bash", "arguments": "[1]"}',
     '{"name": "bash", "arguments": {"script": NaN}}', '{"name": "bash", "arguments": {"script": 1e999}}',
     '{"name": "bash", "arguments": {"script": ' + "9" * 5000 + "}}",

@@ -79,6 +79,18 @@ def test_a_whole_number_with_a_point_is_an_integer_in_every_way_to_call(task):
     assert rollout.reward() == 1.0
 
 
+def test_a_plan_has_sixty_calls_at_most_whatever_they_are(task):
+    one, finish, own = WRITERS["hermes"](*FOUND), WRITERS["hermes"]("finish", {}), domain("tool-use")
+    for calls, fits in (
+        ([one] * 60 + [finish], True),
+        ([one] * 61, False),
+        ([one, *[BAD] * 60], False),
+        ([one] * 5000, False),
+    ):
+        read = own.read("solution", "\n".join(calls), task.problem)
+        assert (read.value is not None) is fits and (fits or read.reason.startswith("too-long"))
+
+
 def test_an_item_of_the_service_names_its_dialect(scorer, task):
     service = RewardService(scorer, {"t": task}, port=0)
     asked = [
