@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evosyn.agents.place import SeenOutput
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import ANSWER, FINISH, End, ToolUse, Trajectory
 
 NOTHING_IN_A_ROW = 2

@@ -12,8 +12,9 @@ from typing import Literal
 from evosyn.chat import Message
 from evosyn.fences import markdown_fences
 from evosyn.records import Json
+from evosyn.text.tool_calls import ToolCall, heard_all, spoken, storable
+from evosyn.text.tool_dialects import ToolDialect
 from evosyn.thinking import answer_in
-from evosyn.toolcalls import ToolCall, heard, spoken, storable
 from evosyn.trajectories import ANSWER, BASH, FINISH
 
 Dialect = Literal["text", "tools"]
@@ -44,16 +45,18 @@ TOOLS: list[Json] = [
 _ARGUMENTS = {BASH: "script", ANSWER: "answer", FINISH: "thought"}
 
 
-def read_action(text: str) -> ToolCall | None:
-    """What a reply does, whichever dialect it speaks; None where it does nothing. Arbitrary text never raises."""
+def read_action(text: str, dialect: ToolDialect = "auto") -> ToolCall | None:
+    """What a reply does first, in plain text or by a call of a tool; None where that is nothing: neither is a script
+    looked through for calls, nor a call that cannot be read for words that act. Arbitrary text never raises."""
     text = storable(answer_in(text))
-    call = heard(text)
-    if call is not None:
+    found = _ACT.search(text)
+    for call in heard_all(text[: found.start()] if found else text, dialect, TOOLS, most=1):
+        if call is None:
+            return None
         told = call.arguments.get(_ARGUMENTS.get(call.name, ""), "")
         known = call.name in _ARGUMENTS and isinstance(told, str | int | float)
         fits = known and (bool(str(told).strip()) or call.name == FINISH)
         return ToolCall(call.name, {_ARGUMENTS[call.name]: str(told)}, call.say) if fits else None
-    found = _ACT.search(text)
     if found is None:
         return None
     name, say = found[1].lower(), text[: found.start()].strip()

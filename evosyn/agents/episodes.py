@@ -25,7 +25,7 @@ from evosyn.ports.worlds import WorldKind
 from evosyn.records import Json, Problem
 from evosyn.running.ledger import TRANSIENT
 from evosyn.shell_world import Need, ShellWorld, world_in
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import BASH, ToolUse, Trajectory
 
 Done = TypeVar("Done")

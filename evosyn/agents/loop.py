@@ -18,7 +18,8 @@ from evosyn.chat import Message, Request
 from evosyn.ports import AgentTools, PluginConfig
 from evosyn.ports.agents import AgentWork, Ways
 from evosyn.records import Json
-from evosyn.toolcalls import heard
+from evosyn.text.tool_calls import heard
+from evosyn.text.tool_dialects import ToolDialect
 
 PROBE = "Call one of your tools once, whichever you like, and do nothing else."
 NOTED = "dialect"
@@ -27,9 +28,10 @@ NOTED = "dialect"
 class SpeechConfig(PluginConfig):
     """How a model is asked."""
 
-    dialect: Literal["text", "tools", "auto"] = Field(
+    dialect: Literal["text", "tools"] | ToolDialect = Field(
         default="text",
-        description="text needs nothing but chat; tools an endpoint with function calling; auto asks it once a run.",
+        description="text needs nothing but chat; tools an endpoint with function calling; auto asks it once a run; "
+        "a name of vLLM's --tool-call-parser, such as qwen3_coder, is text whose calls are read in this form alone.",
     )
 
 
@@ -48,12 +50,14 @@ class LoopAgent:
     async def run(self, work: AgentWork) -> None:
         """See `ports.agents.Agent`."""
         dialect = await self._dialect(work)
+        said = self._config.dialect
+        form: ToolDialect = "auto" if said == "text" or said == "tools" else said
         ways = work.ways
         request = _first(work.opening, dialect, ways)
         chat = list(request.messages)
         while not work.over:
             reply = await work.ask(replace(request, messages=tuple(chat)))
-            act = None if reply.failure else ways.read_action(reply.text)
+            act = None if reply.failure else ways.read_action(reply.text, form)
             shown = await work.do(act)
             if act is None:
                 chat += [Message("assistant", reply.text.strip() or "(nothing)"), Message("user", ways.HINT)]
@@ -63,12 +67,12 @@ class LoopAgent:
     async def _dialect(self, work: AgentWork) -> Dialect:
         """What is spoken; `auto` is found out by the first episode, and the same in all others."""
         if self._config.dialect != "auto":
-            return self._config.dialect
+            return "tools" if self._config.dialect == "tools" else "text"
         async with self._probing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             if work.recall(NOTED) is None:
                 asked = replace(work.opening, messages=(Message("user", PROBE),))
                 reply = await work.ask(_first(asked, "tools", work.ways))
-                works = not reply.failure and heard(reply.text) is not None
+                works = not reply.failure and heard(reply.text, tools=work.ways.TOOLS) is not None
                 work.note(NOTED, "tools" if works else "text")
         return "tools" if work.recall(NOTED) == "tools" else "text"
 

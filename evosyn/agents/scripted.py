@@ -14,7 +14,7 @@ from evosyn.errors import UsageError
 from evosyn.ports.agents import AgentWork
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import FINISH
 from evosyn.worlds.tools.kind import ToolPlace
 from evosyn.worlds.tools.nearmiss import greedy

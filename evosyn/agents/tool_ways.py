@@ -1,7 +1,7 @@
 """How one acts in a tool world: calls of its tools, `ask_user` where there is a user, `finish`. docs/worlds.md.
 
-In plain text a call is the same block that models with tools write (`toolcalls`), and a reply without one is a word to
-the user. The first call of a reply counts.
+In plain text a call is the same block that models with tools write (`text.tool_calls`), and a reply without one is a
+word to the user. The first call of a reply counts.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from evosyn.domains import domain
 from evosyn.domains.tool_use import PLAN, place_in
 from evosyn.ports.agents import Agent, Ways
 from evosyn.records import Json, Problem
+from evosyn.text.tool_calls import ToolCall, heard_all, spoken, storable
+from evosyn.text.tool_dialects import ToolDialect
 from evosyn.thinking import without_thinking
-from evosyn.toolcalls import ToolCall, heard, spoken, storable
 from evosyn.trajectories import FINISH, ToolUse
 from evosyn.worlds.tools.kind import ToolPlace, ToolWorlds, action_of, shortened
 from evosyn.worlds.tools.users import ASK
@@ -52,13 +53,12 @@ class ToolWays:
         tools = [self._place.world.tool[name].function for name in self._place.shown]
         return [*tools, *own, _schema(FINISH, "Say that all is done; ends the task.")]
 
-    def read_action(self, text: str) -> ToolCall | None:
-        """See `ports.agents.Ways`."""
+    def read_action(self, text: str, dialect: ToolDialect = "auto") -> ToolCall | None:
+        """See `ports.agents.Ways`; a call that cannot be read is no word to the user."""
         answer = storable(without_thinking(text).answer)
-        call = heard(answer)
-        if call is None and self._place.requests and answer.strip():
-            return ToolCall(ASK, {"message": answer.strip()})
-        return call
+        for call in heard_all(answer, dialect, self.TOOLS, most=1):
+            return call if call and call.name else None
+        return ToolCall(ASK, {"message": answer.strip()}) if self._place.requests and answer.strip() else None
 
     def written(self, call: ToolCall, dialect: Dialect) -> str:  # noqa: ARG002
         return spoken(call)

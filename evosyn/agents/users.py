@@ -18,8 +18,8 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Problem
 from evosyn.running.ledger import TRANSIENT
 from evosyn.templates import render
+from evosyn.text.tool_dialects import SPELLINGS
 from evosyn.thinking import without_thinking
-from evosyn.toolcalls import OPEN
 from evosyn.trajectories import ToolUse
 from evosyn.worlds.tools.kind import ToolPlace
 from evosyn.worlds.tools.users import ASK, DONE
@@ -90,7 +90,7 @@ class ModelUser:
 
 def leak(place: ToolPlace, text: str) -> str:
     """Why a user may not say this, or ""."""
-    if OPEN in text:
+    if any(one.mark and one.mark in text for one in SPELLINGS):
         return "call"
     world = place.world
     keys = {str(row[world.table[table].key]) for table, rows in place.state.items() for row in rows}

@@ -10,7 +10,7 @@ from evosyn.contracts.base import ODD_TEXTS, PluginContract
 from evosyn.ports import Agent
 from evosyn.ports.agents import Ways
 from evosyn.records import Json, Problem
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import BASH
 
 ROUNDS = 4

@@ -15,7 +15,7 @@ from evosyn.errors import FormatError, InputError, UsageError
 from evosyn.ports import Domain, DomainTools
 from evosyn.records import Json, Pool, Problem, Solution, Testing
 from evosyn.tasks import Task
-from evosyn.toolcalls import as_chat
+from evosyn.text.tool_calls import as_chat
 
 AGENTBENCH = "agentbench:"
 _made: dict[str, Domain] = {}

@@ -33,7 +33,7 @@ from evosyn.jobs import CellResult, ItemOutcome, Limits, ShellCell, ShellJob
 from evosyn.ports import DomainTools, Expansion, Plan, PluginConfig
 from evosyn.records import Json, Problem, Solution, Testing, Verdict, content_id
 from evosyn.shell_world import RULES, image_digest, world_in
-from evosyn.toolcalls import ToolCall, spoken
+from evosyn.text.tool_calls import ToolCall, spoken
 from evosyn.trajectories import ANSWER, BASH, FINISH, Trajectory, of_script, trajectory_of
 
 NAME = "os-shell"

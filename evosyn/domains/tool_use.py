@@ -20,7 +20,9 @@ from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, Problem, Solution, Testing, Verdict, canonical_json
-from evosyn.toolcalls import CLOSE, ToolCall, heard, spoken
+from evosyn.text.tool_calls import OPEN, ToolCall, heard_all, spoken
+from evosyn.text.tool_dialects import ToolDialect
+from evosyn.thinking import answer_in
 from evosyn.trajectories import FINISH, ToolUse, Trajectory, trajectory_of
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.kind import OK, ToolPlace
@@ -96,11 +98,13 @@ def played_calls(place: ToolPlace, run: Trajectory) -> tuple[ToolCalled, ...]:
             continue
         minute += 1
         planned = call.out is None
-        fits = call.tool in place.shown and not place.world.tool[call.tool].misfit(call.args, linked=planned)
+        tool = place.world.tool[call.tool] if call.tool in place.shown else None
+        args = tool.fitted(call.args) if tool else {}
+        fits = tool is not None and not tool.misfit(args, linked=planned)
         if planned:
-            found.append(ToolCalled(call.tool if fits else "", call.args if fits else {}, minute))
+            found.append(ToolCalled(call.tool if fits else "", args if fits else {}, minute))
         elif fits and call.status == OK:
-            found.append(ToolCalled(call.tool, call.args, minute))
+            found.append(ToolCalled(call.tool, args, minute))
     return tuple(found)
 
 
@@ -164,16 +168,18 @@ class ToolUseDomain(BaseDomain):
         except FormatError:
             return solution.text
 
-    def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:  # noqa: ARG002
-        """A plan: all calls of a reply."""
-        rest, calls = text, list[ToolUse]()
-        while (call := heard(rest)) is not None and len(calls) <= MOST_CALLS:
-            if call.name != FINISH:
-                calls.append(ToolUse(call.name, call.arguments, say=call.say if not calls else ""))
-            rest = rest[rest.find(CLOSE) + len(CLOSE) :]
-        if len(calls) > MOST_CALLS:
+    def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:
+        """A plan: all calls of a reply; one that cannot be read keeps its place, so that references keep theirs."""
+        found = heard_all(text, tools=_linkable(place_in(problem)) if problem else ())
+        read = [call for call in found if call is not None]
+        if len(read) < len(found):
+            return Parsed(None, "cut-in-call: the reply ends within a call")
+        calls = [ToolUse(call.name, call.arguments, say=call.say) for call in read if call.name != FINISH]
+        if len(calls) > MOST_CALLS or len(found) > MOST_CALLS + 1:
             return Parsed(None, f"too-long: more than {MOST_CALLS} calls")
-        return Parsed(Solution(Trajectory(tuple(calls), FINISH).text)) if calls else Parsed(None, "no-call: no call")
+        if not any(call.tool for call in calls):
+            return Parsed(None, "no-call: no call that can be read")
+        return Parsed(Solution(Trajectory(tuple(calls), FINISH).text))
 
     def show(self, problem: Problem, solution: Solution) -> tuple[Message, ...]:  # noqa: ARG002
         """Calls and what came of them; a plan as one message."""
@@ -209,6 +215,20 @@ class ToolUseDomain(BaseDomain):
 
     def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:  # noqa: ARG002
         return (Solution(Trajectory((), FINISH).text),)
+
+
+def _linkable(place: ToolPlace) -> list[Json]:
+    """The tools of a place as endpoints take them, where any value may be a reference as well."""
+    tools = [place.world.tool[name].function for name in place.shown]
+    for shape in [one for tool in tools for one in tool["function"]["parameters"]["properties"].values()]:
+        shape["type"] = ["object", shape["type"]]
+    return tools
+
+
+def respelled(problem: Problem, text: str, dialect: ToolDialect) -> str:
+    """The plan of a reply that writes its calls in one dialect, and what is none in that is left out."""
+    calls = heard_all(answer_in(text), dialect, _linkable(place_in(problem)))
+    return "\n".join(f"{OPEN}\n{{" if call is None else spoken(call) for call in calls)
 
 
 def roomy(limits: Limits, calls: int) -> Limits:

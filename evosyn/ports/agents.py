@@ -7,7 +7,8 @@ from typing import Literal, Protocol
 
 from evosyn.chat import Message, Reply, Request
 from evosyn.records import Json, Problem
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
+from evosyn.text.tool_dialects import ToolDialect
 
 
 class Ways(Protocol):
@@ -28,8 +29,8 @@ class Ways(Protocol):
     @property
     def TOOLS(self) -> Sequence[Json]: ...
 
-    def read_action(self, text: str) -> ToolCall | None:
-        """What a reply does; None where it does nothing. Arbitrary text never raises."""
+    def read_action(self, text: str, dialect: ToolDialect = "auto") -> ToolCall | None:
+        """What a reply does, whose calls of tools are written so; None where it does nothing. No text raises."""
         ...
 
     def written(self, call: ToolCall, dialect: Literal["text", "tools"]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from evosyn.chat import Request
 from evosyn.records import Json
 from evosyn.teachers.failures import Endpoint, TransportError, masked, not_chat, refused
-from evosyn.toolcalls import said_with, storable
+from evosyn.text.tool_calls import said_with, storable
 
 LARGEST = 16 * 2**20
 """Bytes of one answer that are read at most."""

@@ -21,7 +21,7 @@ from evosyn.teachers.failures import (
     too_long,
     unreachable,
 )
-from evosyn.toolcalls import as_chat
+from evosyn.text.tool_calls import as_chat
 
 CONNECT_S = 10.0
 """Seconds in which an endpoint must take a connection."""

@@ -24,7 +24,7 @@ from evosyn.ports.agents import Ways
 from evosyn.records import Json, Solution
 from evosyn.shell_world import world_in
 from evosyn.tasks import Task, task_from_json
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.train.here import scorer_of, shells, tool_worlds
 from evosyn.train.scoring import Score, score_of
 from evosyn.trajectories import Trajectory

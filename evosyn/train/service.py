@@ -19,9 +19,11 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from evosyn.domains import check_task
+from evosyn.domains.tool_use import respelled
 from evosyn.errors import EvosynError, UsageError, told_type
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json
+from evosyn.text.tool_dialects import TOOL_DIALECTS
 from evosyn.train._http import HttpAnswer, HttpServer, ServiceLimits
 from evosyn.train.scoring import Score, Scorer, score_json
 
@@ -90,7 +92,7 @@ class RewardService:
         if len(items) > self.limits.items:
             reason = f"items: at most {self.limits.items} in one request, these are {len(items)}"
             return HttpAnswer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": reason})
-        read = [self._read(item, place) for place, item in enumerate(items)]
+        read = [self._respelled(self._read(item, place), item, place) for place, item in enumerate(items)]
         try:
             scores = iter(self._scores([one for one in read if isinstance(one, _Wanted)]))
         except EvosynError as error:
@@ -135,6 +137,18 @@ class RewardService:
             if task is None
             else _Wanted(task, completion)
         )
+
+    def _respelled(self, wanted: _Wanted | str, item: Json, place: int) -> _Wanted | str:
+        """The same, where an item of a tool world names the `dialect` in which its completion calls tools."""
+        if isinstance(wanted, str) or item.get("dialect") is None:
+            return wanted
+        dialect, problem = item["dialect"], wanted.task.problem
+        if dialect not in TOOL_DIALECTS:
+            return f"items[{place}].dialect: one of {', '.join(TOOL_DIALECTS)}, not {str(dialect)[:80]!r}"
+        served = self._scorer.judge.domains.get(problem.domain)
+        if served is None or served.actor != "tools":
+            return f"items[{place}].dialect: only for tasks of tool worlds; leave it out for {problem.domain}"
+        return wanted._replace(completion=respelled(problem, wanted.completion, dialect))
 
 
 class _Wanted(NamedTuple):

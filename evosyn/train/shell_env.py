@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.train.rollouts import RolloutEnv
 from evosyn.trajectories import ANSWER, BASH, FINISH
 

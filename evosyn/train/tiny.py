@@ -17,7 +17,7 @@ from evosyn.dataset import Sample
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
-from evosyn.toolcalls import CLOSE, OPEN
+from evosyn.text.tool_calls import CLOSE, OPEN
 from evosyn.train.config import TinyConfig
 from evosyn.train.data import prompt_of, spoken_turns, warm_rows
 from evosyn.train.models import TINY
@@ -140,7 +140,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 def _template(prefix: str, chars: int) -> str:
     """ChatML without system messages and lists of tools, the user's text cut to what tells the problems of this
-    dataset apart. Calls of tools are said as they are in the text of a reply (`evosyn.toolcalls`)."""
+    dataset apart. Calls of tools are said as they are in the text of a reply (`evosyn.text.tool_calls`)."""
     shown = f"(message['content'] | replace({json.dumps(prefix)}, ''))" if prefix else "message['content']"
     return (
         "{%- for message in messages -%}"

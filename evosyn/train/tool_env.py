@@ -19,7 +19,7 @@ from evosyn.domains.tool_use import NAME, place_in
 from evosyn.errors import UsageError
 from evosyn.records import Json, content_id
 from evosyn.tasks import Task, task_text
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.train.rollouts import RolloutEnv
 from evosyn.trajectories import FINISH
 from evosyn.worlds.tools.files import read_tasks, read_world

@@ -15,7 +15,7 @@ from evosyn.domains.tool_use import NAME
 from evosyn.errors import MissingExtra, UsageError
 from evosyn.records import Json, canonical_json
 from evosyn.tasks import Task
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.train.rollouts import LOST, OVER, Rollout
 from evosyn.worlds.tools.files import read_tasks, read_world
 from evosyn.worlds.tools.kind import TOOL_FAILED

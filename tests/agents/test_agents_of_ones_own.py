@@ -14,7 +14,7 @@ from evosyn.ports import AgentTools, PluginConfig
 from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.search.drawing import Wanted, draw_seeds
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import trajectory_of
 from evosyn.workbench import AgentConfig, TeacherConfig, Workbench, WorkbenchConfig
 from tests.agents.test_episodes import bash, episodes, says

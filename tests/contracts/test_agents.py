@@ -5,7 +5,7 @@ import pytest
 from evosyn import registry
 from evosyn.contracts import AgentContract
 from evosyn.ports import AgentTools, PluginConfig
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 
 DIALECTS = ("text", "tools", "auto")
 

@@ -35,7 +35,7 @@ from evosyn.ports.plugins import TOOLS
 from evosyn.ports.worlds import Observation
 from evosyn.records import Candidate, Evaluation, ParsedCall, Solution, Testing, Verdict
 from evosyn.tasks import Task
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from tests.contracts import test_domains, test_sandboxes
 
 COUNT = itertools.count()

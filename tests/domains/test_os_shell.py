@@ -16,7 +16,7 @@ from evosyn.errors import FormatError
 from evosyn.jobs import ItemOutcome, Limits, Status
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.teachers.completions import words
-from evosyn.toolcalls import ToolCall, as_chat, heard, said_with, spoken
+from evosyn.text.tool_calls import ToolCall, as_chat, heard, said_with, spoken
 from evosyn.trajectories import ToolUse, Trajectory, of_script, told, trajectory_of
 from evosyn.worlds.shell.rooms import cleaned
 
@@ -78,7 +78,8 @@ def test_a_call_is_heard_as_it_was_spoken(script, say):
 
 
 BROKEN_CALLS = (
-    "{}", "[]", "null", '"name"', "{", '{"arguments": {}}', '{"name": "bash"}', '{"name": 1, "arguments": {}}',
+    "{}", "[]", "null", '"name"', "{", '{"arguments": {}}', '{"name": "bash", "script": "ls"}',
+    '{"name": 1, "arguments": {}}',
     '{"name": "bash", "arguments": 1}', '{"name": "bash", "arguments": []}', '{"name": "bash", "arguments": "[1]"}',
     '{"name": "bash", "arguments": {"script": NaN}}', '{"name": "bash", "arguments": {"script": 1e999}}',
     '{"name": "bash", "arguments": {"script": ' + "9" * 5000 + "}}",

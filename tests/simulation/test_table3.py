@@ -93,7 +93,7 @@ def test_in_a_world_every_mistake_shows_and_right_ways_agree(choice, shells):
 @needs_train
 def test_a_student_reads_what_was_done_and_types_it_again():
     from evosyn.simulation.experiment.shell_policy import STOP, Vocabulary, done, read, said
-    from evosyn.toolcalls import ToolCall
+    from evosyn.text.tool_calls import ToolCall
 
     words, rng = Vocabulary(), random.Random(0)
     assert len(set(words.tokens)) == len(words)

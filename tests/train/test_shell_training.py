@@ -16,7 +16,7 @@ from evosyn.domains import check_task
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.randomness import SeedTree
 from evosyn.tasks import task_of, task_text
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.train.here import scorer_of, shells
 from evosyn.train.rollouts import LOST, OVER, Rollout, TextRollout, trajectory_reward
 from evosyn.train.shell_env import ShellEnv

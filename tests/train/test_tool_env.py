@@ -19,7 +19,7 @@ from evosyn.errors import UsageError
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.randomness import SeedTree
 from evosyn.synthesis.recipes.worlds import rows_of_world
-from evosyn.toolcalls import ToolCall, spoken
+from evosyn.text.tool_calls import ToolCall, spoken
 from evosyn.train import here
 from evosyn.train.rollouts import LOST, OVER, TextRollout
 from evosyn.train.tool_env import TYPES, environment_of

@@ -71,7 +71,7 @@ def test_a_reply_without_a_call_is_a_word_to_the_user(episodes):
 
 def test_every_reply_is_played(episodes):
     calls = sum(len(one["trajectory"]["calls"]) for one in episodes.values())
-    assert calls == written(RECORDED, "turn"), "each turn of an agent is a call"
+    assert calls == written(RECORDED, "turn") - 1, "each turn of an agent is a call, but for the one that is cut off"
 
 
 def test_episodes_with_a_user_are_rows_to_learn_from(out, tmp_path):

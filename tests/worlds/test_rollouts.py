@@ -26,7 +26,7 @@ from evosyn.synthesis.recipes.worlds import (
     rows_of_world,
     write_rollout,
 )
-from evosyn.toolcalls import ToolCall, spoken
+from evosyn.text.tool_calls import ToolCall, spoken
 from evosyn.train.data import sft_rows, tasks_of
 from evosyn.train.scoring import reward_judge
 from evosyn.trajectories import ToolUse, Trajectory

@@ -41,7 +41,7 @@ from evosyn.simulation.experiment.shell_language import (
     draw_task,
     plan_of,
 )
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import ANSWER, Trajectory, trajectory_of
 from evosyn.worlds.shell.kind import ShellWorlds
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from evosyn.domains.os_shell import NAME
 from evosyn.records import Json, Problem, Testing
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import ANSWER, BASH, FINISH
 
 ROUNDS = 4

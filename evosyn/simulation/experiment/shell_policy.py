@@ -27,7 +27,7 @@ from evosyn.simulation.experiment.shell_data import (
     reply,
 )
 from evosyn.simulation.experiment.shell_language import BLANK, CHOICES, COMMANDS, ENDS, VALUE, FileTask
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.train.plain_sft import Pair, RateSchedule, fit_pairs
 from evosyn.train.tiny import small_model
 from evosyn.trajectories import ANSWER, BASH, FINISH, trajectory_of

@@ -18,7 +18,7 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.simulation.author.replies import REFUSALS, DrawnReply
 from evosyn.simulation.shell_author.tasks import ShellCase, build_case, case_of, draw_params, shell_families
-from evosyn.toolcalls import ToolCall
+from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import ANSWER, BASH, FINISH
 
 AUTHOR = "offline-shell"

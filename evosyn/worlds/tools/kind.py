@@ -82,6 +82,7 @@ class ToolSession:
             return Observation(self._user.answer(str(args.get("message", ""))))
         self._minute += 1
         tool = self._place.world.tool.get(name) if name in self._place.shown else None
+        args = tool.fitted(args) if tool else args
         misfit = f"there is no tool {name!r}" if tool is None else tool.misfit(args)
         return _error(misfit, INVALID) if misfit else self._called(ToolCalled(name, args, self._minute))
 

@@ -150,6 +150,11 @@ class ToolSpec(_Part):
             "function": {"name": self.name, "description": self.description, "parameters": shape},
         }
 
+    def fitted(self, args: Mapping[str, Json]) -> dict[str, Json]:
+        """The same arguments with 907 for 907.0 where an integer is asked for, as JSON Schema has it."""
+        whole = {one.name for one in self.parameters if one.type == "integer"}
+        return {k: int(v) if k in whole and isinstance(v, float) and v.is_integer() else v for k, v in args.items()}
+
     def misfit(self, args: Mapping[str, Json], *, linked: bool = False) -> str:
         """Why these arguments are none of it, or "".
 
