@@ -125,11 +125,17 @@ def test_an_exact_number_takes_right_roundings_with_six_digits_alone(value: Frac
     unit = Fraction(1, 10**places)
     written = round(value / unit) + off
     sign, (whole, part) = "-" * (written < 0), divmod(abs(written), 10**places)
-    right = abs(value - written * unit) < unit / 2 and len(str(abs(written))) >= 6 and value.denominator > 1
-    taken = accepts(Number(exact(value)), read_answer(f"{sign}{whole}.{part:0{places}d}"))
-    if written % 10 and value.denominator > 1:  # a last 0 says no more than the digits before it
-        assert taken == (right or value == written * unit)
-    assert not taken or abs(value - written * unit) * 10**5 < max(abs(value), Fraction(1, 10**9)) * 10
+    text = f"{sign}{whole}.{part:0{places}d}"
+    near = -unit / 2 <= (value - written * unit) * (1 if written > 0 else -1) < unit / 2
+    right = near and len(str(abs(written))) >= 6 and value.denominator > 1 and part
+    assert accepts(Number(exact(value)), read_answer(text)) == bool(right or value == written * unit)
+
+
+@pytest.mark.parametrize(
+    "group", ["1/2;0.5;0.50;0.500;.5;\\frac12", "384;384.0;384.000;3.84e2", "0.142857;142857/1000000"]
+)
+def test_numbers_that_are_equal_are_one_to_a_strategy(group: str) -> None:
+    assert len({DOMAIN.same(PROBLEM, Solution(text)) for text in group.split(";")}) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,7 @@ from fractions import Fraction
 
 from evosyn.domains.answers import units
 from evosyn.domains.answers.exact import Exact, approximate
-from evosyn.domains.answers.reading import Answer, Equation, Number, Several, option_of
-
-FEWEST_DIGITS = 6
-"""Significant, of a right rounding that may stand for a number that is declared exactly and is not whole."""
+from evosyn.domains.answers.reading import FEWEST_DIGITS, Answer, Equation, Number, Several, option_of
 
 
 def accepts(declared: Answer, given: Answer, tolerance: Fraction | None = None) -> bool:
@@ -98,13 +95,16 @@ def _is_number(declared: Number, given: Number, tolerance: Fraction | None) -> b
     money = any(name in units.MONEY for name, _ in (*one.units, *other.units))
     bare = approximate((given if declared.percent else declared).value)
     either = declared.percent == given.percent or (bare is not None and abs(bare) > 1)
-    if either and _is_value(declared.value, given.value, declared.last, money, tolerance):
+    if either and _is_value(declared.value, given.value, (declared.last, given.zeros), money, tolerance):
         return True
     last = None if declared.last is None else declared.last - 2 * declared.percent
-    return declared.percent != given.percent and _is_value(declared.share, given.share, last, money, tolerance)
+    ends = (last, given.zeros and given.zeros + 2 * given.percent)
+    return declared.percent != given.percent and _is_value(declared.share, given.share, ends, money, tolerance)
 
 
-def _is_value(declared: Exact, given: Exact, last: int | None, money: bool, tolerance: Fraction | None) -> bool:
+def _is_value(
+    declared: Exact, given: Exact, ends: tuple[int | None, int], money: bool, tolerance: Fraction | None
+) -> bool:
     if declared == given:
         return True
     if tolerance is not None:
@@ -112,22 +112,22 @@ def _is_value(declared: Exact, given: Exact, last: int | None, money: bool, tole
         if one is None or other is None:
             return False
         return abs(one - other) <= tolerance * max(Fraction(1), abs(one), abs(other))
+    last, zeros = ends
     written = (declared if last is not None else given).rational
     if money or written is None:
         return False
     if last is not None:
         return given.rounds_to(written, last)
-    places = _places(written)
+    places = zeros or _places(written)
     whole = declared.rational is not None and declared.rational.denominator == 1
-    return bool(places) and not whole and declared.rounds_to(written, -places)
+    digits = len(str(abs(written.numerator * 10**places // written.denominator)))
+    return digits >= FEWEST_DIGITS and places > 0 and not whole and declared.rounds_to(written, -places)
 
 
 def _places(value: Fraction) -> int:
-    """Places of a decimal that has a value and `FEWEST_DIGITS` digits at least; 0 for a whole number, and for none."""
+    """Places of the shortest decimal that has a value; 0 for a whole number, and where there is none."""
     left, times = value.denominator, {2: 0, 5: 0}
     for prime in times:
         while left % prime == 0:
             left, times[prime] = left // prime, times[prime] + 1
-    places = max(times.values()) if left == 1 else 0
-    digits = len(str(abs(value.numerator * 10**places // value.denominator)))
-    return places + max(FEWEST_DIGITS - digits, 0) if places else 0
+    return max(times.values()) if left == 1 else 0

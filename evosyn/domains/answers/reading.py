@@ -19,6 +19,8 @@ from evosyn.domains.answers.polynomials import CLOSING, LETTER, NUMBER, Reader
 MOST_ITEMS = 32
 DEEPEST = 3
 """Lists within lists."""
+FEWEST_DIGITS = 6
+"""Significant, of a right rounding that may stand for a number that is declared exactly and is not whole."""
 _TEN = r"\s*\*\s*10\s*\^\s*\{?\s*([+-]?\d{1,3})\s*\}?"
 _DECIMAL = re.compile(rf"([+-]?)\s*({NUMBER})(?:[eE]([+-]?\d{{1,3}})|{_TEN})?", re.A)
 _PERCENT = re.compile(r"\s*(?:%|per ?cent\b)", re.I)
@@ -49,6 +51,7 @@ class Number:
     Attributes:
         percent: written with a percent sign.
         label: what stands behind it, or the sign of money before it.
+        zeros: its places, where it is a decimal of `FEWEST_DIGITS` digits or more that ends in a 0 and is not whole.
         last: the power of ten of its last digit, where it is written as a decimal, which is a rounding; None: exact.
         glued: its unit is one letter behind the last digit, so that it may be a factor.
     """
@@ -56,6 +59,7 @@ class Number:
     value: Exact
     percent: bool = False
     label: units.Label = units.NOTHING
+    zeros: int = 0
     last: int | None = field(default=None, compare=False, repr=False)
     glued: bool = field(default=False, compare=False, repr=False)
 
@@ -289,7 +293,13 @@ def _number(text: str, work: Arithmetic) -> Number:
     if percent and label.units:
         raise Unreadable("percent of a unit")
     decimal = _DECIMAL.fullmatch(text[: reader.place].strip())
-    last = None
-    if decimal is not None and "." in decimal[2]:
-        last = int(decimal[3] or decimal[4] or 0) - len(decimal[2].partition(".")[2])
-    return Number(value, percent is not None, label, last, glued)
+    if decimal is None or "." not in decimal[2]:
+        return Number(value, percent is not None, label, glued=glued)
+    last = int(decimal[3] or decimal[4] or 0) - len(decimal[2].partition(".")[2])
+    digits = decimal[2].replace(",", "").replace(".", "").lstrip("0")
+    told = last < 0 and digits[FEWEST_DIGITS - 1 :].endswith("0") and digits.strip("0") and not _is_whole(value)
+    return Number(value, percent is not None, label, -last if told else 0, last, glued)
+
+
+def _is_whole(value: Exact) -> bool:
+    return value.rational is not None and value.rational.denominator == 1
