@@ -17,7 +17,7 @@ from evosyn.chat import Message, Parsed
 from evosyn.domains.answers.comparing import accepts
 from evosyn.domains.answers.marks import last_answer
 from evosyn.domains.answers.plain import LONGEST
-from evosyn.domains.answers.reading import Answer, Words, option_of, read_answer
+from evosyn.domains.answers.reading import Answer, read_answer
 from evosyn.domains.base import MAX_ANSWER, BaseDomain
 from evosyn.domains.replies import MAX_REPLY
 from evosyn.ports import DomainTools, PluginConfig
@@ -83,7 +83,9 @@ class MathAnswer(BaseDomain):
             return Verdict.ERROR
         tolerance = testing.body.get("tolerance")
         most = None if tolerance is None else Fraction(tolerance)
-        return any(accepts(read_answer(one), given, most) for one in declared_answers(testing))
+        return any(
+            accepts(read_answer(one), given, most) for one in (testing.body["answer"], *testing.body.get("also", ()))
+        )
 
     def given(self, problem: Problem, solution: Solution) -> str | None:
         return None if answer_of(solution) is None else self.same(problem, solution)
@@ -104,17 +106,6 @@ class MathAnswer(BaseDomain):
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:  # noqa: ARG002
         return (ParsedCall("", str(testing.body.get("answer", ""))[:LONGEST]),)
-
-
-def declared_answers(testing: Testing) -> tuple[str, ...]:
-    """What a testing declares to be right."""
-    return (testing.body["answer"], *testing.body.get("also", ()))
-
-
-def read_as_words(testing: Testing) -> list[str]:
-    """Declared answers that only the same words can meet."""
-    read = [(one, read_answer(one)) for one in declared_answers(testing)]
-    return [one for one, found in read if isinstance(found, Words) and not option_of(found)]
 
 
 def answer_of(solution: Solution) -> Answer | None:

@@ -44,29 +44,22 @@ def _is_equation(declared: Equation, given: Answer, tolerance: Fraction | None) 
 
 
 def _is_list(declared: Several, given: Several, tolerance: Fraction | None) -> bool:
-    one, other = _names(declared), _names(given)
-    if (len(one) > 1 and not other) or (len(other) > 1 and declared.brackets == "()"):
-        declared, given = _in_order(declared, one), _in_order(given, other)
+    one, other = _in_order(declared), _in_order(given)
+    if (one is declared) != (other is given):
+        declared, given = one, other
     if declared.brackets != given.brackets or len(declared.items) != len(given.items):
         return False
-    taken = [[accepts(item, found, tolerance) for found in given.items] for item in declared.items]
-    if declared.brackets in ("", "∪"):
-        return _can_be_paired(taken)
-    return all(row[place] for place, row in enumerate(taken))
+    if declared.brackets not in ("", "∪"):
+        return all(accepts(*pair, tolerance) for pair in zip(declared.items, given.items, strict=True))
+    return _can_be_paired([[accepts(item, found, tolerance) for found in given.items] for item in declared.items])
 
 
-def _names(several: Several) -> set[str]:
-    """What a list of equations names; empty where it is none."""
-    names = [item.name if isinstance(item, Equation) else "" for item in several.items]
-    return set(names) if all(names) else set()
-
-
-def _in_order(several: Several, names: set[str]) -> Several:
+def _in_order(several: Several) -> Several:
     """`y = 2, x = 1` as (1, 2): the values in the order of their names, where each has its own."""
-    if len(names) != len(several.items):
+    named = {item.name: item.value for item in several.items if isinstance(item, Equation) and item.value is not None}
+    if len(named) < len(several.items):
         return several
-    items = sorted([item for item in several.items if isinstance(item, Equation)], key=lambda item: item.name)
-    return Several("()", tuple([item.value for item in items if item.value is not None]))
+    return Several("()", tuple([value for _, value in sorted(named.items())]))
 
 
 def _can_be_paired(taken: Sequence[Sequence[bool]]) -> bool:
@@ -91,6 +84,8 @@ def _is_number(declared: Number, given: Number, tolerance: Fraction | None) -> b
     if any(one) and any(other) and not units.alike(one, other):
         return False
     if declared.glued and any(one) and not any(other):
+        return False
+    if declared.percent != given.percent and any(one if given.percent else other):
         return False
     money = any(name in units.MONEY for name, _ in (*one.units, *other.units))
     bare = approximate((given if declared.percent else declared).value)
@@ -119,9 +114,8 @@ def _is_value(
     if last is not None:
         return given.rounds_to(written, last)
     places = zeros or _places(written)
-    whole = declared.rational is not None and declared.rational.denominator == 1
     digits = len(str(abs(written.numerator * 10**places // written.denominator)))
-    return digits >= FEWEST_DIGITS and places > 0 and not whole and declared.rounds_to(written, -places)
+    return digits >= FEWEST_DIGITS and places > 0 and not declared.is_whole and declared.rounds_to(written, -places)
 
 
 def _places(value: Fraction) -> int:

@@ -64,6 +64,10 @@ class Exact:
         return factor if unit == ONE and not more else None
 
     @property
+    def is_whole(self) -> bool:
+        return self.rational is not None and self.rational.denominator == 1
+
+    @property
     def letters(self) -> frozenset[str]:
         return frozenset([letter for unit, _ in self.terms for letter, _ in unit.letters])
 
@@ -161,7 +165,7 @@ class Arithmetic:
 
     def factorial(self, a: Exact) -> Exact:
         value = a.rational
-        if value is None or value.denominator != 1 or not 0 <= value <= LARGEST_FACTORIAL:
+        if value is None or not a.is_whole or not 0 <= value <= LARGEST_FACTORIAL:
             raise Unreadable("a factorial")
         return exact(math.factorial(int(value)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from evosyn.domains.answers.plain import LONGEST
-from evosyn.domains.answers.reading import Number, read_answer
+from evosyn.domains.answers.reading import Number, Words, read_answer
 
 MARK = "####"
 _BRACES = re.compile(r"\\(?:boxed|fbox)\s*\{|\\.|[{}]", re.S)
@@ -18,7 +18,7 @@ _HEADING = re.compile(
     r"^[ \t]*(?:#{1,6}|\*\*|__)[ \t]*(?:the[ \t]+)?(?:final[ \t]+)?answer[ \t]*:?[ \t]*(?:\*\*|__)?[ \t]*:?[ \t]*$",
     re.I | re.M,
 )
-_REASONS = "because since as so which where when for after given therefore thus hence by using from that with"
+_REASONS = "because since as so which where when after given therefore thus hence"
 _ENDS = re.compile(
     rf"\s*(?:(?:;\s*|,\s+|\s[-–—]\s+|\s\()(?=[A-Za-z]{{2}})|\s(?=(?:{'|'.join(_REASONS.split())})\b))"
     r"(?!(?:or|and|nor|but|mod|to|if|unless|plus|minus|times|over|less|more|fewer|either|about|approximately|percent)\b)",
@@ -58,11 +58,11 @@ def last_answer(text: str) -> str | None:
 
 
 def _sentence(line: str) -> str:
-    """The answer that a line begins with: a number to where it ends, all else to the end of the sentence."""
+    """The answer that a line begins with: to where it ends if it is understood, else to the end of the sentence."""
     sentence = re.split(r"\.(?:\s|$)", line, maxsplit=1)[0].strip()
     if len(sentence) > LONGEST or isinstance(read_answer(sentence), Number):
         return sentence
     for end in _ENDS.finditer(sentence):
-        if isinstance(read_answer(sentence[: end.start()]), Number):
+        if not isinstance(read_answer(sentence[: end.start()]), Words):
             return sentence[: end.start()]
     return sentence

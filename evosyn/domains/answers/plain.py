@@ -102,10 +102,11 @@ def _repeating(found: re.Match[str]) -> str:
 
 def in_digits(text: str) -> str:
     """A text with its number words as digits: `twenty-five` is 25, `2.5 million` is 2.5 * 10^6."""
+    text = re.sub(rf"^an?\s+(?=(?:{'|'.join([*_SCALES, *_PARTS])}|dozen)\b)", "1 ", text, flags=re.I)
     text = _SCALED.sub(lambda found: _scale(found[1].lower()), text)
     text = _NUMBER_WORDS.sub(lambda found: _counted(found[0].lower()), text)
     text = _PART_WORDS.sub(lambda found: f"{found[1]}/{_part(found[2].lower())}", text)
-    text = re.sub(r"^(?:one |a |1 )?half$", "1/2", text, flags=re.I)
+    text = re.sub(r"^half$", "1/2", text, flags=re.I)
     return re.sub(r"\b(?:minus|negative)\s+(?=\d)", "-", text, flags=re.I)
 
 

@@ -58,7 +58,7 @@ class Number:
 
     value: Exact
     percent: bool = False
-    label: units.Label = units.NOTHING
+    label: units.Label = field(default_factory=units.Label)
     zeros: int = 0
     last: int | None = field(default=None, compare=False, repr=False)
     glued: bool = field(default=False, compare=False, repr=False)
@@ -297,9 +297,5 @@ def _number(text: str, work: Arithmetic) -> Number:
         return Number(value, percent is not None, label, glued=glued)
     last = int(decimal[3] or decimal[4] or 0) - len(decimal[2].partition(".")[2])
     digits = decimal[2].replace(",", "").replace(".", "").lstrip("0")
-    told = last < 0 and digits[FEWEST_DIGITS - 1 :].endswith("0") and digits.strip("0") and not _is_whole(value)
+    told = last < 0 and digits[FEWEST_DIGITS - 1 :].endswith("0") and digits.strip("0") and not value.is_whole
     return Number(value, percent is not None, label, -last if told else 0, last, glued)
-
-
-def _is_whole(value: Exact) -> bool:
-    return value.rational is not None and value.rational.denominator == 1

@@ -46,7 +46,7 @@ _ADDED = _TOTAL | {"of", "in", "a", "an", "the", "to"}
 _NO_UNIT = re.compile(
     r"[a-z]*illi(?:on|ard)s?|googol\w*|(?:ten|(?:[a-z]+teen)|twelf|[a-z]+tie|hundred|thousand|[a-z]*illion)ths?|halves|half|thirds?"
     r"|quarters?|squared?|cubed?|cubic|factorial|times|plus|minus|less|more|fewer|than|not?|nor|or|and|sine?|cos(?:ine)?|tan(?:gent)?"
-    r"|log|exp|mod|modulo|roots?|over|per|score|gross|infin\w+|approx\w*|about|nearly|almost|base|if|when|unless|except|but|since",
+    r"|log|exp|mod|modulo|roots?|over|per|score|gross|divided|multiplied|(?:in|de)creased|reduced|raised|infin\w+|approx\w*|about|nearly|almost|base|if|when|unless|except|but|since",
     re.A,
 )
 """What says that it is another number, or one under a condition."""
@@ -62,9 +62,6 @@ class Label(NamedTuple):
 
     units: Product = ()
     counted: str = ""
-
-
-NOTHING = Label()
 
 
 def _known() -> tuple[dict[str, str], dict[str, str]]:
@@ -126,11 +123,8 @@ def alike(declared: Label, given: Label) -> bool:
     """Whether two labels that are there say the same."""
     if declared.counted and given.counted and declared.counted != given.counted:
         return False
-    return any(
-        _said(declared.units, word, one) == _said(given.units, word, one)
-        for word, meant in _EITHER.items()
-        for one in (word, *meant)
-    )
+    meanings = [(word, one) for word, meant in _EITHER.items() for one in (word, *meant)]
+    return any(_said(declared.units, *one) == _said(given.units, *one) for one in meanings)
 
 
 def _said(units: Product, word: str, meant: str) -> Product:

@@ -94,7 +94,7 @@ def _of_symbolic(made: StatedProblem, before: StatedProblem) -> str:
     answer = read_answer(made.answer) if len(made.answer) <= LONGEST else None
     if not isinstance(answer, Number):
         return "answer-unreadable"
-    old = numbers_in(made.statement) == numbers_in(before.statement) and answer == read_answer(before.answer)
+    old = numbers_in(made.statement) == numbers_in(before.statement) and accepts(read_answer(before.answer), answer)
     return "answer-unchanged" if old else ""
 
 
