@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from evosyn.domains.answers import units
 from evosyn.domains.answers.exact import Exact, approximate
-from evosyn.domains.answers.reading import FEWEST_DIGITS, Answer, Equation, Number, Several, option_of
+from evosyn.domains.answers.reading import FEWEST_DIGITS, Answer, Equation, Number, Polynomial, Several, option_of
 
 
 def accepts(declared: Answer, given: Answer, tolerance: Fraction | None = None) -> bool:
@@ -19,7 +19,7 @@ def accepts(declared: Answer, given: Answer, tolerance: Fraction | None = None) 
     Args:
         tolerance: largest absolute or relative difference of two numbers; None for the rules of roundings.
     """
-    letter = option_of(declared)
+    letter = option_of(declared) if isinstance(declared, Polynomial) else ""
     if declared == given or (letter and letter == option_of(given)):
         return True
     if isinstance(declared, Equation):

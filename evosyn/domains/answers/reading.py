@@ -39,7 +39,7 @@ _NAME = re.compile(
     r"|\\overline\s*\{?[A-Z]{2}\}?|m?\s*(?:\\angle|∠|\\triangle)\s*[A-Z]{1,3}|sum|age|gcd|lcm|max|min|tax|tip|ans",
     re.A,
 )
-_FOLDED = re.compile(r"(?<![^\W\d_])(?<![\\\d])(?<!\d )(?:[^\W\d_][a-z]+|[A-Z]{2,})(?![^\W\d_])")
+_FOLDED = re.compile(r"(?<![^\W\d_])(?<![\\\d])(?<!\d )(?:[^\W\d_][a-z]+|[A-Z]{3,}|NO)(?![^\W\d_])")
 """Words whose case says nothing; that of units, letters and commands does."""
 _IN = re.compile(rf"{LETTER}\s*∈(.+)", re.S)
 _NAMES = re.compile(r"\(\s*[A-Za-z](?:\s*,\s*[A-Za-z])+\s*\)")
@@ -287,7 +287,7 @@ def _number(text: str, work: Arithmetic) -> Number:
     value, rest = reader.expression(), text[reader.place :]
     percent = _PERCENT.match(rest)
     glued = not behind and _GLUED.match(rest) is not None
-    if rest[:1] == "K" and glued:
+    if re.match(r"[KkB](?!\w)" if not behind else r"\w", rest):
         raise Unreadable("5K may be 5000")
     label = units.label(f"{behind} {rest[percent.end() :] if percent else rest}")
     if percent and label.units:
