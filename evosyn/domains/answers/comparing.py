@@ -23,7 +23,13 @@ def accepts(declared: Answer, given: Answer, tolerance: Fraction | None = None) 
     if declared == given or (letter and letter == option_of(given)):
         return True
     if isinstance(declared, Equation):
-        return _is_equation(declared, given, tolerance)
+        if isinstance(given, Equation):
+            if declared.apart is not None and declared.apart == given.apart:
+                return True
+            if given.name != declared.name or given.value is None:
+                return False
+            given = given.value
+        return bool(declared.name) and declared.value is not None and accepts(declared.value, given, tolerance)
     if isinstance(given, Equation):
         return isinstance(given.value, Number | Several) and accepts(declared, given.value, tolerance)
     if isinstance(declared, Number) and isinstance(given, Number):
@@ -31,16 +37,6 @@ def accepts(declared: Answer, given: Answer, tolerance: Fraction | None = None) 
     if isinstance(declared, Several) and isinstance(given, Several):
         return _is_list(declared, given, tolerance)
     return False
-
-
-def _is_equation(declared: Equation, given: Answer, tolerance: Fraction | None) -> bool:
-    if not isinstance(given, Equation):
-        return bool(declared.name) and declared.value is not None and accepts(declared.value, given, tolerance)
-    if declared.apart is not None and declared.apart == given.apart:
-        return True
-    if not declared.name or declared.name != given.name or declared.value is None or given.value is None:
-        return False
-    return accepts(declared.value, given.value, tolerance)
 
 
 def _is_list(declared: Several, given: Several, tolerance: Fraction | None) -> bool:

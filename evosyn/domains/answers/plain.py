@@ -25,6 +25,8 @@ _NUMBER_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[\s-]+and)?[\s-]+(?:{_WORD}))*\
 _SCALED = re.compile(rf"(?<=\d)\s*\b({'|'.join(_SCALES)}|dozen)s?\b", re.I)
 _PARTS = ("half", "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PART_WORDS = re.compile(rf"\b(\d+)[\s-]+(halves|fourths?|(?:{'|'.join(_PARTS)})s?)\b", re.I)
+_DRESS = re.compile(r"^[\s*`]+|[\s*`]+$|(?<!\.)\.$|^(['\"])(.*)\1$", re.S)
+"""Blanks, marks of emphasis, a full stop and quotes around an answer."""
 _SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _COMMAND = r"\\(?:text(?:bf|it|rm|sf)?|math(?:rm|bf|it|sf)|mbox|hbox|operatorname|boxed|fbox)"
 _WRAPPER = re.compile(rf"{_COMMAND}(?:\s*\{{((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}|\s+([A-Za-z]))")
@@ -82,16 +84,9 @@ def plain(text: str) -> str:
 
 
 def _undressed(text: str) -> str:
-    """Without blanks, marks of emphasis, quotes and the full stop around it."""
-    while True:
-        bare = text.strip(" \t\r\n*`")
-        if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "'\"":
-            bare = bare[1:-1]
-        if bare.endswith(".") and not bare.endswith(".."):
-            bare = bare[:-1]
-        if bare == text:
-            return text
+    while (bare := _DRESS.sub(r"\2", text)) != text:
         text = bare
+    return text
 
 
 def _repeating(found: re.Match[str]) -> str:

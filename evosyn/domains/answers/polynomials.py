@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from evosyn.domains.answers.exact import PI, Arithmetic, Exact, Unreadable, exact, letter
@@ -26,8 +26,7 @@ LONGEST_PRODUCT = 3
 """Letters side by side that are a product, and no word."""
 _RUN = re.compile(r"(?<![\\A-Za-z{_])[A-Za-z]{2,}")
 _WORD = re.compile(
-    r"sin|cos|tan|cot|sec|csc|log|ln|exp|lim|max|min|mod|det|gcd|lcm|and|or|if|is|it|as|at|of|to|the|for|not|all|any|no|arc"
-    r"|sum|age|non|yes",
+    r"sin|cos|tan|cot|sec|csc|log|ln|exp|lim|max|min|mod|det|gcd|lcm|and|or|if|is|it|as|at|of|to|the|for|not?|all|any|arc|sum|yes",
     re.I,
 )
 _FUNCTION = re.compile(r"(?<![\\A-Za-z])[fgh]\s*\(")
@@ -45,15 +44,22 @@ class Reader:
         self._letters, self._token = letters, _WITH_LETTERS if letters else _TOKEN
 
     def expression(self) -> Exact:
+        return self._deeper(self._sum)
+
+    def _deeper(self, read: Callable[[], Exact]) -> Exact:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise Unreadable("too many brackets")
+            raise Unreadable("too many brackets or powers")
+        found = read()
+        self._depth -= 1
+        return found
+
+    def _sum(self) -> Exact:
         parts = [self._product()]
         while (sign := self._next()) in ("+", "-"):
             self._take()
             part = self._product()
             parts.append(part if sign == "+" else self._work.times(exact(-1), part))
-        self._depth -= 1
         return self._work.plus(*parts) if len(parts) > 1 else parts[0]
 
     def _product(self) -> Exact:
@@ -82,16 +88,8 @@ class Reader:
             found = self._work.factorial(found)
         if self._next() == "^":
             self._take()
-            found = self._work.power(found, self._exponent())
+            found = self._work.power(found, self._deeper(self._factor))
         return found if signs > 0 else self._work.times(exact(-1), found)
-
-    def _exponent(self) -> Exact:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise Unreadable("too many powers")
-        found = self._factor()
-        self._depth -= 1
-        return found
 
     def _atom(self) -> Exact:
         start = self._take()

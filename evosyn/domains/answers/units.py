@@ -46,7 +46,8 @@ _ADDED = _TOTAL | {"of", "in", "a", "an", "the", "to"}
 _NO_UNIT = re.compile(
     r"[a-z]*illi(?:on|ard)s?|googol\w*|(?:ten|(?:[a-z]+teen)|twelf|[a-z]+tie|hundred|thousand|[a-z]*illion)ths?|halves|half|thirds?"
     r"|quarters?|squared?|cubed?|cubic|factorial|times|plus|minus|less|more|fewer|than|not?|nor|or|and|sine?|cos(?:ine)?|tan(?:gent)?"
-    r"|log|exp|mod|modulo|roots?|over|per|score|gross|divided|multiplied|(?:in|de)creased|reduced|raised|infin\w+|approx\w*|about|nearly|almost|base|if|when|unless|except|but|since",
+    r"|log|exp|mod|modulo|roots?|over|per|score|gross|divided|multiplied|(?:in|de)creased|reduced|raised|infin\w+|approx\w*|about"
+    r"|nearly|almost|base|if|when|unless|except|but|since",
     re.A,
 )
 """What says that it is another number, or one under a condition."""
