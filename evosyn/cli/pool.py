@@ -167,6 +167,8 @@ def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, J
 def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
     """Human testings must fit their problem; recorded ones, which models wrote, are counted."""
     from evosyn.crossexec.grid import recorded_copies
+    from evosyn.domains.answers.reading import Words, read_answer
+    from evosyn.domains.math_answer import MathAnswer
     from evosyn.domains.python.domain import PythonDomain
 
     problem = pool.problem
@@ -178,6 +180,9 @@ def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
         misfit = domain.check_testing(problem, problem.human_testing)
         if misfit is not None:
             yield PoolFinding(True, _error(source, problem, "human_testing", misfit))
+        elif isinstance(domain, MathAnswer) and isinstance(read_answer(problem.human_testing.body["answer"]), Words):
+            text = "reads as words, which only the same words meet; if it is a value, write it as one"
+            yield PoolFinding(False, _error(source, problem, "human_testing.answer", text))
     copies, count = problem.meta.get("copies"), len(pool.solutions)
     if count and copies is not None and recorded_copies(problem, count) is None:
         text = f"is not read: it must be {count} whole numbers, how many draws gave each recorded solution"

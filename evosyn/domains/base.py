@@ -287,10 +287,11 @@ class BaseDomain:
         return None
 
     def _forms(self) -> str:
-        """The kinds of testing and their fields, for the prompt."""
+        """The kinds of testing and their fields but those that only people set (`exclude`), for the prompt."""
         lines = []
         for kind, shape in self.kinds.items():
-            fields = list(shape.model_fields) if isinstance(shape, type) and issubclass(shape, BaseModel) else []
+            known = shape.model_fields if isinstance(shape, type) and issubclass(shape, BaseModel) else {}
+            fields = [name for name, one in known.items() if not one.exclude]
             lines.append(json.dumps({"kind": kind, **dict.fromkeys(fields, "...")}))
         return "\n".join(lines)
 

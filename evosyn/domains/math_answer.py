@@ -1,23 +1,23 @@
 """The domain of problems with a final answer in words and numbers: `math-answer`. A solution holds its working.
 
-The last answer of a text counts: the last `\\boxed{...}`, or else what follows the last `####`, or else the last
-"answer is". It is read and compared in our own process, in bounded work (`answers`); no program runs.
+The last answer of a text counts (`answers.marks`). It is read and compared in our own process, in bounded work; no
+program runs.
 docs/math-answer.md.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from evosyn.chat import Message, Parsed
-from evosyn.domains.answers.comparing import same_answer
+from evosyn.domains.answers.comparing import accepts
+from evosyn.domains.answers.marks import last_answer
 from evosyn.domains.answers.plain import LONGEST
-from evosyn.domains.answers.reading import Answer, Number, read_answer
+from evosyn.domains.answers.reading import Answer, read_answer
 from evosyn.domains.base import MAX_ANSWER, BaseDomain
 from evosyn.domains.replies import MAX_REPLY
 from evosyn.ports import DomainTools, PluginConfig
@@ -25,8 +25,6 @@ from evosyn.records import ParsedCall, ParsedCalls, Problem, Solution, Testing, 
 
 NAME = "math-answer"
 KIND = "answer"
-_BRACES = re.compile(r"\\(?:boxed|fbox)\s*\{|\\.|[{}]", re.S)
-MARK = "####"
 MOST_OTHERS = 8
 WISHES = {
     "topic": (
@@ -37,7 +35,6 @@ WISHES = {
     "difficulty": ("easy, two steps", "medium, three or four steps", "hard, five or six steps, one easy to overlook"),
 }
 """The topics are the settings of DejaQ (2601.01931), table 3, in our own words."""
-_SAID = re.compile(r"answer is|answer:", re.IGNORECASE)
 
 
 def create(tools: DomainTools, config: PluginConfig) -> MathAnswer:  # noqa: ARG001
@@ -59,12 +56,14 @@ class DeclaredAnswer(BaseModel):
     Attributes:
         answer: the right one, as it may stand in a box.
         also: others that count, such as the words of the option whose letter is the answer.
+        tolerance: largest absolute or relative difference of numbers; None for the rules of docs/math-answer.md.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     answer: Annotated[str, AfterValidator(_is_one)]
     also: tuple[Annotated[str, AfterValidator(_is_one)], ...] = Field(default=(), max_length=MOST_OTHERS)
+    tolerance: float | None = Field(default=None, gt=0, lt=1, exclude=True)
 
 
 class MathAnswer(BaseDomain):
@@ -82,13 +81,14 @@ class MathAnswer(BaseDomain):
         given = answer_of(solution)
         if given is None:
             return Verdict.ERROR
-        right = (testing.body["answer"], *testing.body.get("also", ()))
-        return any(same_answer(read_answer(one), given) for one in right)
+        tolerance = testing.body.get("tolerance")
+        most = None if tolerance is None else Fraction(tolerance)
+        return any(
+            accepts(read_answer(one), given, most) for one in (testing.body["answer"], *testing.body.get("also", ()))
+        )
 
-    def given(self, problem: Problem, solution: Solution) -> str | None:  # noqa: ARG002
-        found = answer_of(solution)
-        exact = replace(found, last=None, digits=0) if isinstance(found, Number) else found
-        return None if exact is None else repr(exact)
+    def given(self, problem: Problem, solution: Solution) -> str | None:
+        return None if answer_of(solution) is None else self.same(problem, solution)
 
     def wishes(self) -> Mapping[str, Sequence[str]]:
         return WISHES
@@ -116,41 +116,6 @@ def answer_of(solution: Solution) -> Answer | None:
     return read_answer(found) if found else None
 
 
-def last_box(text: str) -> str | None:
-    """What the last `\\boxed{...}` whose brackets close holds, "" where that is nothing, None where there is none.
-    Linear in the text."""
-    opened: list[int] = []  # where each open bracket begins to hold; below 0 for those that are no box
-    box = None
-    for sign in _BRACES.finditer(text):
-        if sign[0] == "}":
-            start = opened.pop() if opened else -1
-            box = text[start : sign.start()] if start >= 0 else box
-        elif sign[0][-1] == "{" and sign[0] != "\\{":
-            opened.append(-1 if sign[0] == "{" else sign.end())
-    return None if box is None else box.strip()
-
-
-def last_answer(text: str) -> str | None:
-    """The text of the last answer, "" where that is empty, None where there is none. Linear in the text."""
-    box = last_box(text)
-    if box is not None:
-        return box
-    _, mark, after = text.rpartition(MARK)
-    if mark:
-        return _line(after)
-    said = None
-    for said in _SAID.finditer(text):  # noqa: B007 - the last one
-        pass
-    if said is None:
-        return None
-    found = re.split(r"\.(?:\s|$)", _line(text[said.end() :].lstrip(": ")), maxsplit=1)[0].strip()
-    return "" if "\\boxed" in found else found  # a reply that was cut inside of its box
-
-
 def boxed(answer: str) -> str:
     """An answer as a student should write it."""
     return f"\\boxed{{{answer}}}"
-
-
-def _line(text: str) -> str:
-    return text.strip().partition("\n")[0].strip()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-from evosyn.domains.math_answer import last_box
+from evosyn.domains.answers.marks import last_box
 from evosyn.fences import is_one_fence
 
 _THINK = re.compile(r"\s*<think>(?:(?!</?think>).)*</think>\s*<answer>(?:(?!</?answer>).)*</answer>\s*", re.DOTALL)

@@ -168,6 +168,22 @@ def test_pool_check_shows_every_error_at_once_and_ends_with_1(tmp_path: Path) ->
     assert "1 of 2 cannot run" in good.stdout
 
 
+def test_pool_check_names_declared_answers_that_only_the_same_words_meet(tmp_path: Path) -> None:
+    answers = ("384", "x \\ge 3", "(B)", "y = 2x", "60 widgets per hour", "3, 4")
+    rows = [
+        {"problem_id": f"a{place}", "domain": "math-answer", "statement": "How many?",
+         "human_testing": {"kind": "answer", "answer": answer}}
+        for place, answer in enumerate(answers)
+    ]  # fmt: skip
+    done = evosyn("pool", "check", pool_file(tmp_path, *rows))
+    notes = [line for line in done.stdout.splitlines() if line.startswith("note: ")]
+    assert done.returncode == 0 and len(notes) == 2
+    for note, place in zip(
+        notes, (":2: field 'human_testing.answer'", ":5: field 'human_testing.answer'"), strict=True
+    ):
+        assert place in note and "words" in note
+
+
 def test_pool_check_executes_references_and_alternatives(tmp_path: Path) -> None:
     wrong = {
         **SEED,

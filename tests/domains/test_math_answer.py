@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evosyn.domains import load_pools
-from evosyn.domains.answers.comparing import same_answer
+from evosyn.domains.answers.comparing import accepts
 from evosyn.domains.answers.exact import Unreadable, exact
+from evosyn.domains.answers.marks import last_answer
 from evosyn.domains.answers.reading import Number, Words, _read_short, read_answer
-from evosyn.domains.math_answer import MathAnswer, last_answer
+from evosyn.domains.math_answer import MathAnswer
 from evosyn.records import Problem, Solution, Testing, Verdict
 
 PAIRS = Path(__file__).with_name("answer_pairs.yaml")
@@ -64,6 +65,28 @@ HOSTILE = {
     "a macro bomb": "\\def\\a{\\b\\b}\\def\\b{\\c\\c}\\def\\c{9!9!}\\a",
     "zero to nothing": "0^{-1}",
     "an exponent with many digits": "1^{" + "7" * 280 + "}",
+    "a power of a sum of letters": "(a+b+c+d+e+f)^{12}",
+    "powers of sums of letters": "((x+y)^{12})^{12}",
+    "products of sums of letters": "(a+b+c)(d+e+f)" * 20,
+    "an equation of powers": "(a+b+c)^8=(d+e+f)^8",
+    "a long polynomial": "+".join(f"{'abcdef'[i % 6]}^{i % 12}" for i in range(60)),
+    "negative powers": "x^{-12}" * 40,
+    "lists within lists": "((1,2),(3,4))," * 20,
+    "open lists": "(1," * 90,
+    "ratios": "1:" * 149 + "1",
+    "signs of both": "\\pm " * 70,
+    "sides": "=" * 300,
+    "a chain": "1=" * 149 + "1",
+    "roundings": "\\pi\\approx 3.14" * 18,
+    "units": "5 " + "m/s*" * 70,
+    "fractions of units": "5 " + "\\frac{m}{s}" * 24,
+    "squares of units": "5 " + "square " * 40,
+    "unions": "(1,2)\\cup" * 25,
+    "dollars": "$a" * 150,
+    "a repeating decimal": "0.\\overline{" + "3" * 280 + "}",
+    "digits by blanks": "1" + " 234" * 70,
+    "options": "(A) " * 75,
+    "many decimals": ", ".join(["0.5"] * 32),
 }
 
 
@@ -78,7 +101,7 @@ def pairs() -> Iterator[tuple[str, str, bool]]:
 def test_what_is_the_same_is_told_from_what_is_not_on_pairs_written_before() -> None:
     found = list(pairs())
     assert len(found) > 350 and Counter(truth for *_, truth in found).most_common()[-1][1] > 150
-    wrong = [pair for pair in found if same_answer(read_answer(pair[0]), read_answer(pair[1])) != pair[2]]
+    wrong = [pair for pair in found if accepts(read_answer(pair[0]), read_answer(pair[1])) != pair[2]]
     assert not wrong
 
 
@@ -86,7 +109,7 @@ def test_what_is_the_same_is_told_from_what_is_not_on_pairs_written_before() -> 
 def test_a_hostile_answer_costs_little_and_no_exception(name: str) -> None:
     text, started = HOSTILE[name], time.thread_time()
     found = read_answer(text)
-    assert same_answer(found, found) and not same_answer(read_answer("384"), found)
+    assert accepts(found, found) and not accepts(read_answer("384"), found)
     reply = f"\\boxed{{{text}}}"
     plan = DOMAIN.plan(PROBLEM, Solution(reply), [Testing("answer", {"answer": "384"})], None)  # type: ignore[arg-type]
     assert plan.judge([])[0].verdict in (Verdict.FAIL, Verdict.ERROR)
@@ -100,7 +123,7 @@ def test_a_hostile_answer_is_read_and_compared_in_milliseconds(name: str) -> Non
     for _ in range(5):
         _read_short.cache_clear()
         started = time.thread_time()
-        same_answer(read_answer("384"), read_answer(HOSTILE[name]))
+        accepts(read_answer("384"), read_answer(HOSTILE[name]))
         seconds.append(time.thread_time() - started)
     assert min(seconds) < SECONDS
 
@@ -142,14 +165,14 @@ ALIKE = {
     ("declared", "said"), [(one, text) for one, many in OTHERS.items() for text in many.split("; ")]
 )
 def test_another_number_is_not_taken_for_a_unit_a_side_or_a_sum(declared: str, said: str) -> None:
-    assert not same_answer(read_answer(declared), read_answer(said))
+    assert not accepts(read_answer(declared), read_answer(said))
 
 
 @pytest.mark.parametrize(
     ("declared", "said"), [(one, text) for one, many in ALIKE.items() for text in many.split("; ")]
 )
 def test_units_sides_and_number_words_that_are_some(declared: str, said: str) -> None:
-    assert same_answer(read_answer(declared), read_answer(said))
+    assert accepts(read_answer(declared), read_answer(said))
 
 
 def test_one_root_of_the_largest_numbers_is_read_and_a_sum_of_many_small_ones_too() -> None:
@@ -169,7 +192,7 @@ def test_a_reply_is_searched_in_linear_time(piece: str) -> None:
 @given(st.text(max_size=400) | st.lists(st.sampled_from(SIGNS.split())).map(" ".join))
 def test_any_text_is_an_answer_that_is_the_same_as_itself(text: str) -> None:
     found = read_answer(text)
-    assert same_answer(found, read_answer(text))
+    assert accepts(found, read_answer(text))
 
 
 @given(st.fractions(), st.sampled_from(["{0}/{1}", r"\frac{{{0}}}{{{1}}}", "({0}) / ({1})", r"$\dfrac{{{0}}}{{{1}}}$"]))
@@ -178,19 +201,9 @@ def test_a_fraction_is_worth_itself_however_it_is_written(value: Fraction, form:
     assert isinstance(found, Number) and found.value == exact(value)
 
 
-@given(st.fractions(max_denominator=10**6), st.integers(3, 6), st.integers(-6, 6))
-def test_a_decimal_is_the_rounding_of_a_number_and_of_no_other(value: Fraction, places: int, off: int) -> None:
-    unit = Fraction(1, 10**places)
-    written = round(value / unit) + off
-    whole, part = divmod(abs(written), 10**places)
-    text = f"{'-' * (written < 0)}{whole}.{part:0{places}d}"
-    near = abs(value - written * unit) <= unit / 2 and abs(written) >= 100  # of three digits or more
-    assert same_answer(Number(exact(value)), read_answer(text)) == (near or value == written * unit)
-
-
 @given(st.integers(0, 10**12 - 1))
 def test_a_number_in_words_is_that_number(number: int) -> None:
-    assert same_answer(read_answer(in_words(number)), read_answer(str(number)))
+    assert accepts(read_answer(in_words(number)), read_answer(str(number)))
 
 
 @given(st.integers(1, 9999), st.integers(1, 9999))
@@ -206,9 +219,9 @@ def test_roots_multiply_exactly(one: int, other: int) -> None:
         ("\\boxed{\\frac{1}{2}}", "\\frac{1}{2}"),
         ("a set \\boxed{\\{1, 2\\}} of two", "\\{1, 2\\}"),
         ("\\boxed{5} #### 6", "5"),
-        ("5\n#### 6 apples\nDone.", "6 apples"),
+        ("5\n#### 6 apples\n\n", "6 apples"),
         ("The answer is 7. So the final answer is: 8. Done", "8"),
-        ("**Answer:** 3.5", "** 3.5"),
+        ("**Answer:** 3.5", "3.5"),
         ("\\boxed{}", ""),
         ("\\boxed{5} then \\boxed{6", "5"),
         ("The answer is \\boxed{6", ""),
@@ -309,4 +322,4 @@ def test_the_documents_tell_of_pairs_that_there_are() -> None:
 @pytest.mark.parametrize("text", ["❷", "\\boxed{❷}", "፩", "𐩀/2", "3.❷"])
 def test_digits_that_are_no_decimal_ones_are_words(text):
     found = read_answer(text)
-    assert same_answer(found, found)
+    assert accepts(found, found)

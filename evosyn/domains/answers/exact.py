@@ -1,11 +1,12 @@
-"""Exact numbers: sums of rational multiples of square roots and powers of pi. Bounded work, whatever is asked.
+"""Exact numbers and polynomials: sums of rational multiples of square roots, powers of pi and of letters. Bounded work.
 
-Square roots of distinct square-free integers are linearly independent over the rationals (Besicovitch 1940) and pi is
-transcendental, so two values are equal where their terms are.
+Square roots of distinct square-free integers are linearly independent over the rationals (Besicovitch 1940), pi is
+transcendental and letters are free, so two values are equal where their terms are.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ LARGEST_FACTORIAL = 100
 LARGEST_EXPONENT = 4096
 LARGEST_POWER = 100
 """Of pi."""
+MOST_LETTERS, LARGEST_DEGREE, MOST_TERMS = 6, 12, 200
+"""Of a polynomial; a degree counts negative powers as positive ones."""
 WORK = 800
-"""Products of two fractions that one answer may cost."""
+"""Products of two fractions that one answer may cost; those with letters count twice."""
 ROOT_WORK, DIVISIONS = 40, 25
 """What a root costs beside, and the trial divisions that cost as much as one product."""
 _PRECISION = 80
@@ -36,15 +39,16 @@ class Unreadable(ValueError):
 
 
 class Unit(NamedTuple):
-    """What a rational number is multiplied by: the root of a square-free integer, and a power of pi."""
+    """What a rational number is multiplied by: the root of a square-free integer, and powers of pi and of letters."""
 
     root: int
     pi: int
+    letters: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Exact:
-    """A number.
+    """A number, or a polynomial.
 
     Attributes:
         terms: by unit, none of them 0, sorted: equal numbers have equal terms.
@@ -59,21 +63,42 @@ class Exact:
         (unit, factor), *more = self.terms
         return factor if unit == ONE and not more else None
 
-    def near(self, other: Fraction, most: Fraction) -> bool:
-        """Whether the two differ by at most `most`; False where that cannot be told."""
-        rational = self.rational
-        if rational is not None:
-            return abs(rational - other) <= most
-        with localcontext() as context:
-            context.prec = _PRECISION
-            parts = [_decimal(factor) * Decimal(unit.root).sqrt() * _PI**unit.pi for unit, factor in self.terms]
-            if any(abs(part) > _COMPARED for part in parts):
-                return False
-            return abs(sum(parts) - _decimal(other)) <= _decimal(most)
+    @property
+    def is_whole(self) -> bool:
+        return self.rational is not None and self.rational.denominator == 1
+
+    @property
+    def letters(self) -> frozenset[str]:
+        return frozenset([letter for unit, _ in self.terms for letter, _ in unit.letters])
+
+    def rounds_to(self, written: Fraction, last: int) -> bool:
+        """Whether it is `written` where it is rounded to 10 ** last, halves away from zero; False where that cannot be
+        told."""
+        value, half = approximate(self), Fraction(10) ** last / 2
+        if value is None or not written:
+            return value is not None and abs(value) < half
+        beyond = (value - written) * (1 if written > 0 else -1)
+        return -half <= beyond < half
+
+
+@functools.lru_cache(maxsize=4096)
+def approximate(value: Exact) -> Fraction | None:
+    """A rational number itself, of others some 40 digits; None for polynomials, and where no digits are known."""
+    if value.rational is not None or value.letters:
+        return value.rational
+    with localcontext() as context:
+        context.prec = _PRECISION
+        parts = [_decimal(factor) * Decimal(unit.root).sqrt() * _PI**unit.pi for unit, factor in value.terms]
+        return None if any(abs(part) > _COMPARED for part in parts) else Fraction(sum(parts))
 
 
 ONE = Unit(1, 0)
 PI = Exact(((Unit(1, 1), Fraction(1)),))
+
+
+def letter(name: str) -> Exact:
+    """A polynomial of one letter."""
+    return Exact(((Unit(1, 0, ((name, 1),)), Fraction(1)),))
 
 
 def exact(value: Fraction | int) -> Exact:
@@ -90,12 +115,13 @@ class Arithmetic:
     def __init__(self) -> None:
         self._left = WORK
 
-    def plus(self, a: Exact, b: Exact) -> Exact:
-        self._pay(len(a.terms) + len(b.terms))
-        return _sum([*a.terms, *b.terms])
+    def plus(self, *values: Exact) -> Exact:
+        terms = [term for value in values for term in value.terms]
+        self._pay(len(terms))
+        return _sum(terms)
 
     def times(self, a: Exact, b: Exact) -> Exact:
-        self._pay(len(a.terms) * len(b.terms))
+        self._pay(len(a.terms) * len(b.terms) * (1 + bool(a.letters or b.letters)))
         return _sum(_products(a, b))
 
     def over(self, a: Exact, b: Exact) -> Exact:
@@ -103,8 +129,9 @@ class Arithmetic:
             raise Unreadable("division by zero")
         if len(b.terms) == 1:
             ((unit, factor),) = b.terms
-            return self.times(a, Exact(((Unit(unit.root, -unit.pi), 1 / (factor * unit.root)),)))
-        if len(b.terms) == 2 and b.terms[0][0].pi == b.terms[1][0].pi:
+            letters = tuple((name, -power) for name, power in unit.letters)
+            return self.times(a, Exact(((Unit(unit.root, -unit.pi, letters), 1 / (factor * unit.root)),)))
+        if len(b.terms) == 2 and b.terms[0][0][1:] == b.terms[1][0][1:]:
             turned = Exact((b.terms[0], (b.terms[1][0], -b.terms[1][1])))
             return self.over(self.times(a, turned), self.times(b, turned))
         raise Unreadable("a quotient by a sum")
@@ -138,7 +165,7 @@ class Arithmetic:
 
     def factorial(self, a: Exact) -> Exact:
         value = a.rational
-        if value is None or value.denominator != 1 or not 0 <= value <= LARGEST_FACTORIAL:
+        if value is None or not a.is_whole or not 0 <= value <= LARGEST_FACTORIAL:
             raise Unreadable("a factorial")
         return exact(math.factorial(int(value)))
 
@@ -153,7 +180,16 @@ def _products(a: Exact, b: Exact) -> Iterator[tuple[Unit, Fraction]]:
         for other, y in b.terms:
             common = math.gcd(one.root, other.root)
             root = (one.root // common) * (other.root // common)
-            yield Unit(root, one.pi + other.pi), x * y * common
+            yield Unit(root, one.pi + other.pi, _powers(one.letters, other.letters)), x * y * common
+
+
+def _powers(one: tuple[tuple[str, int], ...], other: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+    if not one or not other:
+        return one or other
+    found = dict(one)
+    for name, power in other:
+        found[name] = found.get(name, 0) + power
+    return tuple(sorted((name, power) for name, power in found.items() if power))
 
 
 def _sum(parts: Iterable[tuple[Unit, Fraction]]) -> Exact:
@@ -163,8 +199,13 @@ def _sum(parts: Iterable[tuple[Unit, Fraction]]) -> Exact:
         bits = max(total.numerator.bit_length(), total.denominator.bit_length())
         if bits > BITS or unit.root > LARGEST_ROOT or abs(unit.pi) > LARGEST_POWER:
             raise Unreadable("too many digits")
+        if unit.letters and sum(abs(power) for _, power in unit.letters) > LARGEST_DEGREE:
+            raise Unreadable("a degree")
         found[unit] = total
-    return Exact(tuple(sorted((unit, factor) for unit, factor in found.items() if factor)))
+    value = Exact(tuple(sorted((unit, factor) for unit, factor in found.items() if factor)))
+    if len(value.terms) > MOST_TERMS or len(value.letters) > MOST_LETTERS:
+        raise Unreadable("a long polynomial")
+    return value
 
 
 def _square_part(value: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import unicodedata
 
 LONGEST = 300
 """Characters of an answer that is read as a value; longer ones are words."""
-MONEY = {"$": "usd", "€": "euro", "£": "pound sterling", "¥": "yen", "¢": "cents"}
+MONEY = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "¢": "cent"}
 _SMALL = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
@@ -21,61 +21,88 @@ _WORTH = {word: number for number, word in enumerate(_SMALL)} | {
 }
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WORD = "|".join(sorted([*_WORTH, *_SCALES], key=len, reverse=True))
-_NUMBER_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[\s-]+and)?[\s-]+(?:{_WORD}))*\b")
-_SCALED = re.compile(rf"(?<=\d)\s*\b({'|'.join(_SCALES)}|dozen)s?\b")
+_NUMBER_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[\s-]+and)?[\s-]+(?:{_WORD}))*\b", re.I)
+_SCALED = re.compile(rf"(?<=\d)\s*\b({'|'.join(_SCALES)}|dozen)s?\b", re.I)
 _PARTS = ("half", "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_PART_WORDS = re.compile(rf"\b(\d+)[\s-]+(halves|fourths?|(?:{'|'.join(_PARTS)})s?)\b")
-_SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-_WRAPPER = re.compile(
-    r"\\(?:text(?:bf|it|rm|sf)?|math(?:rm|bf|it|sf)|mbox|hbox|operatorname|boxed|fbox)\s*\{([^{}]*)\}"
-)
+_PART_WORDS = re.compile(rf"\b(\d+)[\s-]+(halves|fourths?|(?:{'|'.join(_PARTS)})s?)\b", re.I)
+_DRESS = re.compile(r"^[\s*`]+|[\s*`]+$|(?<!\.)\.$|^(['\"])(.*)\1$", re.S)
+"""Blanks, marks of emphasis, a full stop and quotes around an answer."""
+_SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
+_COMMAND = r"\\(?:text(?:bf|it|rm|sf)?|math(?:rm|bf|it|sf)|mbox|hbox|operatorname|boxed|fbox)"
+_WRAPPER = re.compile(rf"{_COMMAND}(?:\s*\{{((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}|\s+([A-Za-z]))")
+_MATH = re.compile(r"(?<![\\\d$])(\$\$?)(?![ $])([^$]+)(?<! )\1(?![\d$])")
+_REPEATING = re.compile(r"(\d*)\.(\d*)\\overline\s*\{?(\d+)\}?", re.A)
+_BY_BLANKS = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d,]|\s*/)", re.A)
 _REPLACED = (
-    (re.compile(r"\\[dtc]frac(?![a-z])"), r"\\frac"),
+    (re.compile(r"\\[dtc]frac(?![a-zA-Z])"), r"\\frac"),
     (re.compile(r"\\frac\s*(\d)\s*(\d)"), r"\\frac{\1}{\2}"),
-    (re.compile(r"\^\s*\{?\s*(?:\\circ|°)\s*\}?|°|\\degree"), " degrees "),
-    (re.compile(r"\\(?:left|right|big|Big|displaystyle)(?![a-z])|\\!|\{\s*\}"), ""),
-    (re.compile(r"(?<=\d)(?:\\,|\{,\})(?=\d{3}(?!\d))"), ","),
-    (re.compile(r"\\(?:quad|qquad)(?![a-z])|\\[,;: ]|~"), " "),
-    (re.compile(r"\\(?:times|cdot|ast)(?![a-z])|[×·∙⋅]"), "*"),
+    (re.compile(r"\\\{\s*\\\}|^\{\s*\}$|\\(?:emptyset|varnothing)(?![a-zA-Z])"), "∅"),
+    (re.compile(r"\\([{}])"), r"\1"),
+    (re.compile(r"\^\s*\{?\s*(?:\\circ(?![a-zA-Z])|°)\s*\}?|°|\\degree(?![a-zA-Z])"), " degrees "),
+    (re.compile(r"\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![a-zA-Z])|(?<!\\)\\!|\{\s*\}"), ""),
+    (re.compile(r"(?<=\d)(?:\\[,;: ]|\{,\})(?=\d{3}(?!\d))"), ","),
+    (re.compile(r"\\q?quad(?![a-zA-Z])|(?<!\\)\\[,;: ]|~"), " "),
+    (re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])|[×·∙⋅]"), "*"),
     (re.compile(r"(?<=\d)\s*[xX]\s*(?=\d)"), "*"),
-    (re.compile(r"\\div(?![a-z])|[÷⁄∕]"), "/"),
-    (re.compile(r"\\pi(?![a-z])|\b[Pp]i\b"), "π"),
-    (re.compile(r"\\infty(?![a-z])"), "∞"),
-    (re.compile(r"\\(?:approx)(?![a-z])|≈"), "about "),
-    (re.compile(r"\\[()\[\]]"), " "),
+    (re.compile(r"\\div(?![a-zA-Z])|[÷⁄∕]"), "/"),
+    (re.compile(r"\\pi(?![a-zA-Z])|\b[Pp]i\b"), "π"),
+    (re.compile(r"\\infty(?![a-zA-Z])"), "∞"),
+    (re.compile(r"\\(?:approx|simeq)(?![a-zA-Z])|[≃≅]"), "≈"),
+    (re.compile(r"\\in(?![a-zA-Z])"), "∈"),
+    (re.compile(r"\\cup(?![a-zA-Z])"), "∪"),
+    (re.compile(r"\\pm(?![a-zA-Z])|\+/-|(?:^|(?<=[=,])|(?<=[=,] ))\+-|\bplus or minus\b"), "±"),
+    (re.compile(r"(?<!\\)\\[()\[\]]"), " "),
     (re.compile(r"\\%"), "%"),
+    (re.compile(r"\b([ap])\.\s?m\b\.?", re.I), r"\1m"),
+    (re.compile(r"(?<=\d):00(?=\s*[ap]m\b)", re.I), ""),
+    (re.compile(r"\bU\.?S\.?A?\.?\s*(?=\$|dollars?\b)"), ""),
 )
 _DASHES = str.maketrans(dict.fromkeys("−‐‑‒–—﹣－", "-"))
 
 
 def plain(text: str) -> str:
-    """The answer in plain signs, in lower case.
+    """The answer in plain signs; letters keep their case.
 
     Args:
         text: of `LONGEST` characters at most.
     """
     text = _SUPER.sub(lambda found: "^{" + unicodedata.normalize("NFKC", found[0]) + "}", text)
     text = "".join([f" {sign}" if unicodedata.decomposition(sign)[:10] == "<fraction>" else sign for sign in text])
-    text = unicodedata.normalize("NFKC", text).translate(_DASHES).replace("\\{", "{").replace("\\}", "}")
-    text = text.replace("\\$", "$ ").strip(" \t\r\n*`'\"").rstrip(".").strip()
+    text = _undressed(unicodedata.normalize("NFKC", text).translate(_DASHES))
     if len(text) > 1 and text[0] == text[-1] == "$":
         text = text.strip("$")
-    while (unwrapped := _WRAPPER.sub(r" \1 ", text)) != text:
+    text = _MATH.sub(r" \2 ", text).replace("\\$", "$")
+    while (unwrapped := _WRAPPER.sub(r" \1\2 ", text)) != text:
         text = unwrapped
+    text = _REPEATING.sub(_repeating, text)
     for form, plainly in _REPLACED:
         text = form.sub(plainly, text)
     for sign, name in MONEY.items():
         text = text.replace(sign, f" {name} ")
-    return in_digits(text.lower()).strip()
+    text = _BY_BLANKS.sub(lambda found: found[0].replace(" ", ""), text)
+    return in_digits(_undressed(text))
+
+
+def _undressed(text: str) -> str:
+    while (bare := _DRESS.sub(r"\2", text)) != text:
+        text = bare
+    return text
+
+
+def _repeating(found: re.Match[str]) -> str:
+    """A decimal whose last digits repeat, as a fraction."""
+    whole, fixed, again = found.groups()
+    return f"({int(whole + fixed + again) - int((whole + fixed) or 0)}/{'9' * len(again)}{'0' * len(fixed)})"
 
 
 def in_digits(text: str) -> str:
-    """A text in lower case with its number words as digits: `twenty-five` is 25, `2.5 million` is 2.5 * 10^6."""
-    text = _SCALED.sub(lambda found: _scale(found[1]), text)
-    text = _NUMBER_WORDS.sub(lambda found: _counted(found[0]), text)
-    text = _PART_WORDS.sub(lambda found: f"{found[1]}/{_part(found[2])}", text)
-    text = re.sub(r"^(?:one |a )?half$", "1/2", text)
-    return re.sub(r"\b(?:minus|negative)\s+(?=\d)", "-", text)
+    """A text with its number words as digits: `twenty-five` is 25, `2.5 million` is 2.5 * 10^6."""
+    text = re.sub(rf"^an?\s+(?=(?:{'|'.join([*_SCALES, *_PARTS])}|dozen)\b)", "1 ", text, flags=re.I)
+    text = _SCALED.sub(lambda found: _scale(found[1].lower()), text)
+    text = _NUMBER_WORDS.sub(lambda found: _counted(found[0].lower()), text)
+    text = _PART_WORDS.sub(lambda found: f"{found[1]}/{_part(found[2].lower())}", text)
+    text = re.sub(r"^half$", "1/2", text, flags=re.I)
+    return re.sub(r"\b(?:minus|negative)\s+(?=\d)", "-", text, flags=re.I)
 
 
 def _scale(word: str) -> str:

@@ -1,131 +1,195 @@
-"""What a final answer is worth: a number, several, or words. Any text is one of these; none raises, none costs much."""
+"""What a final answer is worth: a number, a polynomial, an equation, several, or words. Any text is one of these.
+
+None raises and none costs much. What is not understood is words, which equal only themselves.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
 
-from evosyn.domains.answers.exact import PI, Arithmetic, Exact, Unreadable, exact
+from evosyn.domains.answers import polynomials, units
+from evosyn.domains.answers.exact import Arithmetic, Exact, Unreadable, letter
 from evosyn.domains.answers.plain import LONGEST, MONEY, plain
+from evosyn.domains.answers.polynomials import CLOSING, LETTER, NUMBER, Reader
 
 MOST_ITEMS = 32
-DEEPEST = 24
-"""Brackets within each other."""
-LONGEST_EXPONENT = 3
-"""Digits, of a number such as 1e3."""
-_NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d*)?|\.\d+"
-_TOKEN = re.compile(rf"\s*(?:((?:{_NUMBER})(?:e[+-]?\d{{1,{LONGEST_EXPONENT}}}(?!\w))?)|(\\[a-z]+|[a-z]+|\S))", re.A)
+DEEPEST = 3
+"""Lists within lists."""
+FEWEST_DIGITS = 6
+"""Significant, of a right rounding that may stand for a number that is declared exactly and is not whole."""
 _TEN = r"\s*\*\s*10\s*\^\s*\{?\s*([+-]?\d{1,3})\s*\}?"
-_DECIMAL = re.compile(rf"([+-]?)\s*({_NUMBER})(?:e([+-]?\d{{1,3}})|{_TEN})?", re.A)
-_HALF = re.compile(r"(\d+)\s*/\s*(\d+)", re.A)
-_UNIT = re.compile(r"[a-z\s/.*-]*", re.A)
-_NAMED = re.compile(r"(?=.*[aeiouy])[a-z]{3,}", re.A)
-"""What may be a unit that is not known here; an abbreviation may be as well a product of letters."""
-_SHORT = "sq cu pcs rpm psi hz khz mhz ghz kb mb gb tb am pm of in a an"
-_KNOWN_SHORT = frozenset(_SHORT.split())
-_NO_UNIT = re.compile(
-    r"[a-z]*illi(?:on|ard)s?|googol\w*|(?:ten|(?:[a-z]+teen)|twelf|[a-z]+tie|hundred|thousand|[a-z]*illion)ths?|halves|half|thirds?"
-    r"|quarters?|squared?|cubed?|factorial|times|plus|minus|less|more|fewer|than|not?|nor|or|and|sine?|cos(?:ine)?|tan(?:gent)?|log|exp|mod"
-    r"|modulo|roots?|over|infin\w+",
+_DECIMAL = re.compile(rf"([+-]?)\s*({NUMBER})(?:[eE]([+-]?\d{{1,3}})|{_TEN})?", re.A)
+_PERCENT = re.compile(r"\s*(?:%|per ?cent\b)", re.I)
+_GLUED = re.compile(r"/?[A-Za-z](?![A-Za-z])")
+_DENIED = re.compile(r"[<>≠≤≥]|(?<![\d)])!\s*=|:=|\\(?:neq?|leq?|geq?|lt|gt|not|equiv)(?![a-zA-Z])|\bnot\b", re.I)
+_HEDGE = re.compile(r"^\s*(?:≈|(?:approximately|approx\.?|about|roughly|only|exactly)\s)\s*", re.I)
+_BETWEEN = re.compile(r"\s+(?:and|or)\s+|;", re.I)
+_RATIO = re.compile(r"\s*:\s*|\s+to\s+", re.I)
+_OPTION = re.compile(
+    r"(?:\(([A-Z])\)|(?:option|choice)\s+\(?([A-Z])(?:\)|(?!\w))|([A-Z])[.):](?!\w))\.?(?:\s+(\S.*))?", re.I | re.S
+)
+_ANOTHER = re.compile(r"(?:or|and|nor|not|but)\b|[-+,;/&=^*∪]|.*\([A-Z]\)", re.I | re.S)
+"""Behind an option: it is not the only one, or none at all."""
+_NAME = re.compile(
+    rf"{LETTER}|(?:[fghpqFGHPQRSTVACEN](?:_\w|\^\{{?-1\}}?|')*|gcd|lcm|max|min|area)\([^()=]*\)|[A-Z]{{2,4}}|\|[A-Z]{{2}}\|"
+    r"|\\overline\s*\{?[A-Z]{2}\}?|m?\s*(?:\\angle|∠|\\triangle)\s*[A-Z]{1,3}|sum|age|gcd|lcm|max|min|tax|tip|ans",
     re.A,
 )
-"""What says that it is another number."""
-_DENIED = re.compile(r"[<>≠≤≥]|(?<![\d)])!$|\\(?:neq?|leq?|geq?|lt|gt|not)(?![a-z])|\bnot\b")
-_POWER_OF_UNIT = re.compile(r"(?<=[a-z])\s*\^\s*(?:\{\s*-?\d\s*\}|-?\d)", re.A)
-_HEDGE = re.compile(r"(?:approximately|approx\.?|about|roughly|only|exactly)\s+")
-_BETWEEN = re.compile(r"\s+(?:and|or)\s+|;")
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
-_SAME_UNITS = """usd dollar dollars|cent cents|euro euros eur|pound sterling|yen|percent
-mm millimeter millimetre|cm centimeter centimetre|m meter metre|km kilometer kilometre|inch inches|foot feet ft|mile
-mg milligram|g gram|kg kilogram|ton tonne|lb|ounce oz|ml milliliter millilitre|l liter litre|gallon
-s sec second|min minute|h hr hour|day|week|month|year|degree|radian|mph|kwh|watt"""
-_UNITS = {
-    spelling: names.split()[0]
-    for names in re.split(r"[|\n]", _SAME_UNITS)
-    for one in ([names] if names == "pound sterling" else names.split())
-    for spelling in (one, f"{one}s")
-}
+_FOLDED = re.compile(r"(?<![^\W\d_])(?<![\\\d])(?<!\d )(?:[^\W\d_][a-z]+|[A-Z]{3,}|NO)(?![^\W\d_])")
+"""Words whose case says nothing; that of units, letters and commands does."""
+_IN = re.compile(rf"{LETTER}\s*∈(.+)", re.S)
+_NAMES = re.compile(r"\(\s*[A-Za-z](?:\s*,\s*[A-Za-z])+\s*\)")
 
 
 @dataclass(frozen=True)
 class Number:
     """
     Attributes:
-        last: the power of ten of its last digit, where it is written as a decimal, which is a rounding; None: exact.
-        digits: significant ones, of a decimal.
         percent: written with a percent sign.
-        unit: one that is known here, "" otherwise.
+        label: what stands behind it, or the sign of money before it.
+        zeros: its places, where it is a decimal of `FEWEST_DIGITS` digits or more that ends in a 0 and is not whole.
+        last: the power of ten of its last digit, where it is written as a decimal, which is a rounding; None: exact.
+        glued: its unit is one letter behind the last digit, so that it may be a factor.
     """
 
     value: Exact
-    last: int | None = None
-    digits: int = 0
     percent: bool = False
-    unit: str = ""
+    label: units.Label = field(default_factory=units.Label)
+    zeros: int = 0
+    last: int | None = field(default=None, compare=False, repr=False)
+    glued: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def share(self) -> Exact:
+        """Its value; of p% a hundredth of p."""
+        return self.value if not self.percent else Exact(tuple([(unit, part / 100) for unit, part in self.value.terms]))
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """What has letters; one letter may be an option."""
+
+    value: Exact
 
 
 @dataclass(frozen=True)
 class Words:
-    """What is no number, without blanks and dress."""
+    """What is not understood, without blanks and dress.
+
+    Attributes:
+        option: the capital of the option that they tell, as in `(B) seven`; "" for none.
+    """
 
     text: str
+    option: str = ""
 
 
 @dataclass(frozen=True)
 class Several:
     """
     Attributes:
-        brackets: the two; "" where the order is of no matter.
+        brackets: the two, or the sign between the items; "" and `∪` where the order is of no matter.
     """
 
     brackets: str
-    items: tuple[Number | Words, ...]
+    items: tuple[Answer, ...]
 
 
-Answer: TypeAlias = Number | Several | Words
+@dataclass(frozen=True)
+class Equation:
+    """
+    Attributes:
+        name: what it tells the value of; "" for none.
+        value: its last side, where it has a name, or where all sides are equal numbers.
+        apart: the difference of its two sides, up to a factor.
+        text: its words, where it is nothing else.
+    """
+
+    name: str = ""
+    value: Answer | None = None
+    apart: Exact | None = None
+    text: str = ""
+
+
+Text = TypeVar("Text")
+Found = TypeVar("Found")
+Answer: TypeAlias = Number | Polynomial | Several | Equation | Words
 
 
 @functools.lru_cache(maxsize=4096)
 def _read_short(text: str) -> Answer:
     bare = plain(text)
-    if len(bare) > 2 * LONGEST:
-        return _words(text)
-    brackets, inside = _bracketed(bare)
-    parts = _parts(inside, bool(brackets))
-    if len(parts) == 1:
-        return _one(bare)
-    if len(parts) > MOST_ITEMS:
-        return _words(bare)
-    return Several("" if brackets == "{}" else brackets, tuple(map(_one, parts)))
+    return _whole(bare, Arithmetic(), DEEPEST) if len(bare) <= 2 * LONGEST else Words(text)
 
 
 def read_answer(text: str) -> Answer:
     """What a final answer is worth."""
-    return _read_short(text) if len(text) <= LONGEST else _words(text)
+    return _read_short(text) if len(text) <= LONGEST else Words(text)
 
 
-def _words(text: str) -> Words:
-    text = re.sub(r"\{(\w)\}", r"\1", text.casefold())
-    return Words("".join(text.split()).strip("$.*`'\""))
+def option_of(answer: Answer) -> str:
+    """The option that an answer is or begins with, a capital; "" for none."""
+    if isinstance(answer, Polynomial):
+        name = min(answer.value.letters)
+        return name.upper() if len(name) == 1 and answer.value == letter(name) else ""
+    return answer.option if isinstance(answer, Words) else ""
 
 
-def _one(text: str) -> Number | Words:
+def _words(text: str, option: str = "") -> Words:
+    text = re.sub(r"([\^_])\s*(\d+|[^\W\d_])", r"\1{\2}", text)
+    text = re.sub(r"(?<![\^_])\{(\w)\}", r" \1 ", text)
+    text = _FOLDED.sub(lambda found: found[0].casefold(), text)
+    return Words(re.sub(r"(?<!\w)\s+|\s+(?!\w)", "", text), option)
+
+
+def _whole(text: str, work: Arithmetic, deep: int) -> Answer:
+    """One answer or several.
+
+    Args:
+        deep: how many lists there may be within each other.
+    """
+    within = _IN.fullmatch(text)
+    text = within[1].strip() if within else text
+    option = _OPTION.fullmatch(text)
+    if option is not None and option[4] is None:
+        text = next(filter(None, option.groups()))
+    elif option is not None and not _ANOTHER.match(option[4]):
+        return _words(text, next(filter(None, option.groups())).upper())
+    brackets, inside = _bracketed(text)
+    parts, unions = _parts(inside, bool(brackets)), text.split("∪")
+    if len(parts) == 1 and len(unions) > 1:
+        brackets, parts = "∪", [part.strip() for part in unions]
+    elif len(parts) == 1 and text.count("±") == 1:
+        brackets, parts = "", [text.replace("±", sign).strip() for sign in "+-"]
+    if len(parts) == 1 or len(parts) > MOST_ITEMS or not deep:
+        return _one(text, work, deep) if len(parts) == 1 else _words(text)
+    items = tuple([_whole(part, work, deep - 1) for part in parts])
+    unordered = brackets == "{}" or all(isinstance(item, Equation) for item in items)
+    return Several("" if unordered else brackets, items)
+
+
+def _one(text: str, work: Arithmetic, deep: int) -> Answer:
     try:
-        return _number(text)
+        if _DENIED.search(text):
+            return _words(text)
+        if "=" in text or "≈" in _HEDGE.sub("", text):
+            return _equation(text, work, deep)
+        return _ratio(text, work) if _RATIO.search(text) else _value(text, work)
     except (Unreadable, RecursionError):
         return _words(text)
 
 
 def _bracketed(text: str) -> tuple[str, str]:
     """The outer brackets, "" for none, and what they hold."""
-    if len(text) < 2 or text[0] not in _CLOSING or text[-1] not in _CLOSING.values():
+    if len(text) < 2 or text[0] not in CLOSING or text[-1] not in CLOSING.values():
         return "", text
     depth = 0
     for place, sign in enumerate(text):
-        depth += (sign in _CLOSING) - (sign in _CLOSING.values())
+        depth += (sign in CLOSING) - (sign in CLOSING.values())
         if depth == 0 and place < len(text) - 1:
             return "", text
     return text[0] + text[-1], text[1:-1]
@@ -138,7 +202,7 @@ def _parts(text: str, bracketed: bool) -> list[str]:
     depth, start, found, place = 0, 0, list[str](), 0
     while place < len(text):
         sign = text[place]
-        depth += (sign in _CLOSING) - (sign in _CLOSING.values())
+        depth += (sign in CLOSING) - (sign in CLOSING.values())
         gap = None if depth else (_BETWEEN.match(text, place) or comma.match(text, place))
         if gap is not None:
             found.append(text[start:place])
@@ -149,169 +213,89 @@ def _parts(text: str, bracketed: bool) -> list[str]:
     return [part for part in map(str.strip, found) if part] or [text]
 
 
-def _number(text: str) -> Number:
-    left, _, right = text.rpartition("=")
-    if _DENIED.search(left):
-        raise Unreadable("is said to be another number, or a bound")
-    text = _HEDGE.sub("", right.strip(), count=1).strip()
-    unit = ""
+def _equation(text: str, work: Arithmetic, deep: int) -> Answer:
+    finer, sign, coarser = text.partition("≈")
+    if sign:
+        first = _one(finer.strip(), work, deep)
+        worth = first.value if isinstance(first, Equation) else first
+        if isinstance(worth, Number):
+            near = _number(coarser, work)
+            if near.value.rational is None or not worth.value.rounds_to(near.value.rational, near.last or 0):
+                raise Unreadable("is rounded to another number")
+            return first
+    sides = [side.strip() for side in re.split("[=≈]", text)]
+    if not all(sides) or len(sides) > MOST_ITEMS:
+        raise Unreadable("a side is missing, or too many")
+    if _NAMES.fullmatch(sides[0]) and len(sides) == 2 and _bracketed(sides[1])[0] == "()":
+        names, worths = (_parts(_bracketed(side)[1], True) for side in sides)
+        if len(names) == len(worths):
+            return Several("", tuple([_one("=".join(pair), work, deep) for pair in zip(names, worths, strict=True)]))
+    found = [_or_none(_value, side, work) for side in sides]
+    numbers = [one for one in found if isinstance(one, Number)]
+    if len({one.share for one in numbers}) > 1:
+        raise Unreadable("sides that differ")
+    if len(numbers) == len(sides):
+        return Equation("", found[-1], None, _words(text).text)
+    if len(sides) == 2 and isinstance(found[0], Number) and not _named(sides[0]):
+        sides.reverse()
+    name, parting = _named(sides[0]), _or_none(polynomials.apart, sides, work)
+    if not name and parting is None:
+        raise Unreadable("no equation of polynomials, and no name")
+    return Equation(name, _whole(sides[-1], work, max(deep - 1, 0)) if name else None, parting)
+
+
+def _named(text: str) -> str:
+    """The name that a side is, without blanks; "" for none."""
+    words = text.lower().split() if re.fullmatch(r"[A-Za-z\s-]+", text) else []
+    told = any(len(word) > 3 for word in words) and all(len(one) == 1 or units.may_be_counted(one) for one in words)
+    return re.sub(r"[\s{}]", "", text.lower() if told else text) if told or _NAME.fullmatch(text) else ""
+
+
+def _ratio(text: str, work: Arithmetic) -> Several:
+    """A ratio or a time of the day: numbers in their order; 7:05 is not 7:5."""
+    texts = _RATIO.split(text)
+    if len(texts) > MOST_ITEMS:
+        raise Unreadable("too many")
+    padded = any(re.match(r"0\d", one) for one in texts[1:])
+    return Several(":0" if padded else ":", tuple([_number(one, work) for one in texts]))
+
+
+def _or_none(read: Callable[[Text, Arithmetic], Found], text: Text, work: Arithmetic) -> Found | None:
+    try:
+        return read(text, work)
+    except Unreadable:
+        return None
+
+
+def _value(text: str, work: Arithmetic) -> Number | Polynomial:
+    try:
+        return _number(text, work)
+    except Unreadable:
+        if re.fullmatch(r"[A-Za-z](?:\s*[-/]\s*[A-Za-z]){2,}|(?=.*[A-Za-z].*[A-Za-z])[A-Za-z\s]*", text):
+            raise  # an order, or a word
+        found = polynomials.polynomial(text, work)
+        return Polynomial(found) if found.letters else Number(found)
+
+
+def _number(text: str, work: Arithmetic) -> Number:
+    text, behind = _HEDGE.sub("", text).strip(), ""
     for name in MONEY.values():
-        before = re.match(rf"([+-]?)\s*{name}\s*", text)
+        before = re.match(rf"([+-]?)\s*{name}\b\s*", text, re.I)
         if before:
-            text, unit = before[1] + text[before.end() :], _UNITS[name]
-    reader = _Reader(text)
-    value, rest = reader.expression(), text[reader.place :].strip()
-    written = text[: reader.place].strip()
-    percent = re.fullmatch(r"%|percent|per cent", rest) is not None
-    unit = unit if percent else _unit_of(rest) or unit
-    decimal = _DECIMAL.fullmatch(written)
+            text, behind = before[1] + text[before.end() :], name
+    reader = Reader(text, work)
+    value, rest = reader.expression(), text[reader.place :]
+    percent = _PERCENT.match(rest)
+    glued = not behind and _GLUED.match(rest) is not None
+    if re.match(r"[KkB](?!\w)" if not behind else r"\w", rest):
+        raise Unreadable("5K may be 5000")
+    label = units.label(f"{behind} {rest[percent.end() :] if percent else rest}")
+    if percent and label.units:
+        raise Unreadable("percent of a unit")
+    decimal = _DECIMAL.fullmatch(text[: reader.place].strip())
     if decimal is None or "." not in decimal[2]:
-        return Number(value, percent=percent, unit=unit)
-    digits = decimal[2].replace(",", "")
-    last = int(decimal[3] or decimal[4] or 0) - len(digits.partition(".")[2])
-    return Number(value, last, len(digits.replace(".", "").lstrip("0")), percent, unit)
-
-
-def _unit_of(text: str) -> str:
-    """The unit that a text is, "" for one that is not known here."""
-    if not text:
-        return ""
-    bare = _POWER_OF_UNIT.sub("", text)
-    name = " ".join(bare.split()).rstrip(".")
-    parts = [part for part in re.split(r"[\s/.*-]+", bare) if part]
-    if not _UNIT.fullmatch(bare) or (name not in _UNITS and not all(map(_may_be_a_unit, parts))):
-        raise Unreadable("more than a number and a unit")
-    return _UNITS.get(name, "") if bare == text else ""
-
-
-def _may_be_a_unit(word: str) -> bool:
-    return word in _UNITS or word in _KNOWN_SHORT or bool(_NAMED.fullmatch(word) and not _NO_UNIT.fullmatch(word))
-
-
-class _Reader:
-    """Reads one expression from the left, as far as it goes.
-
-    Attributes:
-        place: where what is not read yet begins.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.place, self._text, self._work, self._depth = 0, text, Arithmetic(), 0
-
-    def expression(self) -> Exact:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise Unreadable("too many brackets")
-        found = self._product()
-        while (sign := self._next()) in ("+", "-"):
-            self._take()
-            found = self._work.plus(found, self._signed(sign, self._product()))
-        self._depth -= 1
-        return found
-
-    def _product(self) -> Exact:
-        found = self._factor()
-        while True:
-            sign = self._next()
-            if sign in ("*", "/"):
-                self._take()
-                found = (self._work.times if sign == "*" else self._work.over)(found, self._factor())
-            elif sign in ("(", "π", "√", "sqrt", "\\sqrt", "\\frac"):
-                found = self._work.times(found, self._factor())
-            else:
-                return found
-
-    def _factor(self) -> Exact:
-        signs = 1
-        while (sign := self._next()) in ("+", "-"):
-            self._take()
-            signs = -signs if sign == "-" else signs
-        found = self._atom()
-        if self._next() == "!":
-            self._take()
-            found = self._work.factorial(found)
-        if self._next() == "^":
-            self._take()
-            found = self._work.power(found, self._exponent())
-        return found if signs > 0 else self._work.times(exact(-1), found)
-
-    def _exponent(self) -> Exact:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise Unreadable("too many powers")
-        found = self._factor()
-        self._depth -= 1
-        return found
-
-    def _atom(self) -> Exact:
-        start = self._take()
-        if start in _CLOSING:
-            return self._closed(_CLOSING[start])
-        if start == "π":
-            return PI
-        if start == "\\frac":
-            return self._work.over(self._group(), self._group())
-        if start in ("√", "sqrt", "\\sqrt"):
-            degree = 2
-            if self._next() == "[":
-                self._take()
-                degree = _small(self._closed("]"))
-            return self._work.root(self._atom() if start == "√" else self._group(), degree)
-        if start[:1].isdecimal() or start[:1] == ".":
-            return self._mixed(start)
-        raise Unreadable(f"no number begins with {start!r}")
-
-    def _mixed(self, digits: str) -> Exact:
-        """A number, with the fraction behind it where there is one: 3 1/2."""
-        found = exact(_written(digits))
-        if not digits.isdecimal():
-            return found
-        behind = _HALF.match(self._text, self.place + 1) if self._text[self.place : self.place + 1] == " " else None
-        if behind is not None:
-            self.place = behind.end()
-            return self._work.plus(found, self._work.over(exact(int(behind[1])), exact(int(behind[2]))))
-        if self._next() == "\\frac":
-            return self._work.plus(found, self._atom())
-        return found
-
-    def _group(self) -> Exact:
-        """What stands in brackets, or one digit."""
-        sign = self._next()
-        if sign in _CLOSING or (len(sign) == 1 and sign.isdecimal()):
-            return self._atom_alone()
-        raise Unreadable("a command without its brackets")
-
-    def _atom_alone(self) -> Exact:
-        sign = self._take()
-        return self._closed(_CLOSING[sign]) if sign in _CLOSING else exact(int(sign))
-
-    def _closed(self, closing: str) -> Exact:
-        found = self.expression()
-        if self._take() != closing:
-            raise Unreadable("brackets that are not closed")
-        return found
-
-    def _signed(self, sign: str, value: Exact) -> Exact:
-        return value if sign == "+" else self._work.times(exact(-1), value)
-
-    def _next(self) -> str:
-        found = _TOKEN.match(self._text, self.place)
-        return (found[1] or found[2]) if found else ""
-
-    def _take(self) -> str:
-        found = _TOKEN.match(self._text, self.place)
-        if found is None:
-            raise Unreadable("ends too early")
-        self.place = found.end()
-        return found[1] or found[2]
-
-
-def _written(digits: str) -> Fraction:
-    return Fraction(digits.replace(",", ""))
-
-
-def _small(value: Exact) -> int:
-    degree = value.rational
-    if degree is None or degree.denominator != 1 or not 2 <= degree <= 50:
-        raise Unreadable("a degree")
-    return int(degree)
+        return Number(value, percent is not None, label, glued=glued)
+    last = int(decimal[3] or decimal[4] or 0) - len(decimal[2].partition(".")[2])
+    digits = decimal[2].replace(",", "").replace(".", "").lstrip("0")
+    told = last < 0 and digits[FEWEST_DIGITS - 1 :].endswith("0") and digits.strip("0") and not value.is_whole
+    return Number(value, percent is not None, label, -last if told else 0, last, glued)

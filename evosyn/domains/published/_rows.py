@@ -6,7 +6,8 @@ import ast
 import json
 from collections.abc import Mapping, Sequence
 
-from evosyn.domains.math_answer import KIND, NAME, boxed, last_answer
+from evosyn.domains.answers.marks import last_answer
+from evosyn.domains.math_answer import KIND, NAME, boxed
 from evosyn.domains.python.reading import completions
 from evosyn.parsing import tree_or_none
 from evosyn.records import Json

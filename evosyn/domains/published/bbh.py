@@ -1,6 +1,6 @@
 """BIG-Bench Hard and Extra Hard: input and target. Suzgun 2022 (BBH), Kazemi 2025 (BBEH).
 
-Where the target is the letter of an option, the letter alone and the words of the option count as well.
+Where the target is the letter of an option, the words of the option count as well.
 """
 
 from __future__ import annotations
@@ -27,6 +27,5 @@ def convert(row: Mapping[str, Json]) -> dict[str, Json]:
     choice = _CHOICE.fullmatch(target)
     if choice:
         words = dict(_OPTION.findall(question)).get(choice[1], "")
-        also = [choice[1], *([words] if 0 < len(words) <= LONGEST else [])]
-        line["human_testing"]["also"] = also
+        line["human_testing"]["also"] = [words] if 0 < len(words) <= LONGEST else []
     return line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from evosyn.domains.math_answer import MARK
+from evosyn.domains.answers.marks import MARK
 from evosyn.domains.published._rows import answer_line, text_of
 from evosyn.records import Json
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evosyn.domains.math_answer import last_box
+from evosyn.domains.answers.marks import last_box
 from evosyn.domains.published._rows import answer_line, text_of
 from evosyn.records import Json
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evosyn.domains import domain
-from evosyn.domains.answers.comparing import same_answer
+from evosyn.domains.answers.comparing import accepts
 from evosyn.domains.answers.reading import read_answer
 from evosyn.domains.math_answer import NAME, answer_of
 from evosyn.records import Problem
@@ -28,6 +28,6 @@ def contested(problem: Problem, texts: Sequence[str]) -> bool:
     declared = [read_answer(one) for one in (body["answer"], *body.get("also", ()))]
     read = [found.value for text in texts if (found := own.read("solution", text, problem)).value is not None]
     given = [answer for one in read if one is not None and (answer := answer_of(one)) is not None]
-    others = [one for one in given if not any(same_answer(right, one) for right in declared)]
-    most = max((sum(same_answer(one, other) for other in others) for one in others), default=0)
+    others = [one for one in given if not any(accepts(right, one) for right in declared)]
+    most = max((sum(accepts(one, other) for other in others) for one in others), default=0)
     return most >= max(2, SHARE * len(given))

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from evosyn.chat import Parsed
-from evosyn.domains.answers.comparing import same_answer
+from evosyn.domains.answers.comparing import accepts
+from evosyn.domains.answers.marks import last_answer
 from evosyn.domains.answers.plain import LONGEST
 from evosyn.domains.answers.reading import Number, read_answer
-from evosyn.domains.math_answer import last_answer
 from evosyn.domains.replies import json_values
 from evosyn.records import Json
 from evosyn.synthesis.mutations.asking import DISTRACTOR, SETTING, SYMBOLIC, StatedProblem
@@ -94,7 +94,7 @@ def _of_symbolic(made: StatedProblem, before: StatedProblem) -> str:
     answer = read_answer(made.answer) if len(made.answer) <= LONGEST else None
     if not isinstance(answer, Number):
         return "answer-unreadable"
-    old = numbers_in(made.statement) == numbers_in(before.statement) and same_answer(answer, read_answer(before.answer))
+    old = numbers_in(made.statement) == numbers_in(before.statement) and accepts(read_answer(before.answer), answer)
     return "answer-unchanged" if old else ""
 
 
@@ -114,4 +114,4 @@ def _ends_with(reasoning: str, answer: str) -> bool:
     said = last_answer(reasoning)
     numbers = written_numbers(reasoning)
     last = said if said else numbers[-1] if numbers else answer
-    return len(last) > LONGEST or same_answer(declared, read_answer(last))
+    return len(last) > LONGEST or accepts(declared, read_answer(last))
