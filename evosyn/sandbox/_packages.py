@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import subprocess
@@ -95,7 +94,6 @@ def digest_of(programs: Json) -> str:
 NO_PACKAGES = Packages()
 
 
-@functools.cache
 def find_packages(names: tuple[str, ...], python: str | None = None) -> Packages:
     """The distributions of these names, with what they require without extras.
 
