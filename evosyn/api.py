@@ -164,7 +164,8 @@ def reward(
         sandbox: one that stays open; by default one is opened and closed again.
 
     Raises:
-        UsageError: a task that is none, by its place and field; or not one completion for each task.
+        UsageError: a task that is none, by its place and field, or that needs a package which programs do not see; or
+            not one completion for each task.
         SandboxUnavailable: the sandbox does not work here.
     """
     from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of, reward_judge
@@ -173,6 +174,7 @@ def reward(
         raise UsageError(f"reward: {len(tasks)} tasks and {len(completions)} completions; one for each is needed")
     asked = [_task(one, place) for place, one in enumerate(tasks)]
     with Workbench(lent=sandbox) as workbench:
+        workbench.require_shown(task.problem for task in asked)
         judge = reward_judge(workbench.sandbox, domains_of(asked), limits or REWARD_LIMITS)
         scores = Scorer(judge).score(asked, completions)
     return [float(score.passed) if score.known else None for score in scores]

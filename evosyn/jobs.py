@@ -241,6 +241,7 @@ class Protection:
     Attributes:
         level: `strong` (own namespaces, seccomp, no network), `medium` (some of it), `weak` (a separate process only).
         holds: what was tried and held, `lacks`: what was tried and did not.
+        packages: distributions that programs see beside the standard library, each with its version where it is known.
         programs: a digest of what programs find: version of Python, hash seed, packages.
     """
 
@@ -249,6 +250,7 @@ class Protection:
     version: str
     holds: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     programs: str = ""
 
 

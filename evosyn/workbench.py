@@ -257,8 +257,10 @@ class Workbench:
 
         Raises:
             SandboxUnavailable: as `actor`, or an image is not here; says how it is made.
+            UsageError: one needs a package that programs do not see.
         """
         listed = list(problems)
+        self.require_shown(listed)
         found = {}
         for name in sorted({problem.domain for problem in listed}):
             actor = self.actor(self.domains[name])
@@ -266,6 +268,17 @@ class Workbench:
                 actor.ready([problem for problem in listed if problem.domain == name])
                 found[name] = actor
         return found
+
+    def require_shown(self, problems: Iterable[Problem]) -> None:
+        """
+        Raises:
+            UsageError: one needs a package that programs do not see; says how they come to see it.
+        """
+        from evosyn.sandbox.packages import require_shown
+
+        asking = [problem for problem in problems if problem.payload.get("packages")]
+        if asking:
+            require_shown(asking, self.sandbox.protection)
 
     def lacks(self, problem: Problem) -> tuple[str, ...]:
         """What a problem needs and this machine does not give: it is left out by these names."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.records import Json
 from evosyn.sandbox import _jail
-from evosyn.sandbox._distributions import canonical
-from evosyn.sandbox._packages import SHOWN, Packages, find_packages
+from evosyn.sandbox.distributions import canonical
+from evosyn.sandbox.packages import SHOWN, Packages, find_packages
 
 PYTHON_LABEL, PACKAGES_LABEL = "evosyn.python", "evosyn.packages"
 """Where the interpreter is; for each distribution in the folder of its name below `SHOWN` what it is imported as."""

@@ -30,7 +30,7 @@ from evosyn.sandbox import _filter
 from evosyn.sandbox._inside import landlock
 from evosyn.sandbox._inside.child import KEPT
 from evosyn.sandbox._inside.hosts import MOST, MOST_HARNESSES
-from evosyn.sandbox._packages import NO_PACKAGES, SHOWN, Packages
+from evosyn.sandbox.packages import NO_PACKAGES, SHOWN, Packages
 
 JailKind = Literal["bwrap", "bare"]
 MODULES = (

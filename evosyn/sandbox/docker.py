@@ -24,10 +24,10 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.ports import PluginConfig, SandboxTools
 from evosyn.records import Json
 from evosyn.sandbox import _filter, _jail, _memory, _owners
-from evosyn.sandbox._distributions import canonical
 from evosyn.sandbox._image import PACKAGES_LABEL, PYTHON_LABEL, docker_client
-from evosyn.sandbox._packages import SHOWN, digest_of
+from evosyn.sandbox.distributions import canonical
 from evosyn.sandbox.local import LocalSandbox
+from evosyn.sandbox.packages import SHOWN, digest_of
 
 IMAGE = "evosyn-sandbox"
 VERSION = "docker-2"
@@ -80,7 +80,8 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
     if protection.level == "weak" and not tools.allow_weak:
         raise SandboxUnavailable(f"the Docker sandbox does not hold: {', '.join(protection.lacks)}")
     containers = Containers(client, spec)
-    held = replace(protection, programs=digest_of([spec.digest, spec.hash_seed, sorted(spec.packages)]))
+    digest = digest_of([spec.digest, spec.hash_seed, sorted(spec.packages)])
+    held = replace(protection, packages=tuple(spec.packages), programs=digest)
     sandbox = LocalSandbox(containers.launch, held, count, _memory.Memory(count, bounds=containers))
     return _probe.with_packages(sandbox, spec.shown)
 

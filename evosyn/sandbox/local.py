@@ -17,10 +17,10 @@ from evosyn.ports import PluginConfig, SandboxTools
 from evosyn.records import Json
 from evosyn.sandbox import _jail, _memory
 from evosyn.sandbox._memory import Memory
-from evosyn.sandbox._packages import find_packages
 from evosyn.sandbox._pool import WorkerPool
 from evosyn.sandbox._tasks import Batch, make_task
 from evosyn.sandbox._worker import Launch
+from evosyn.sandbox.packages import find_packages
 
 
 class LocalSandbox:
@@ -96,7 +96,8 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
         if protection.level != "weak" or (tools.allow_weak and kind == kinds[-1]):
             memory = _memory.open_memory(count)
             spec = _jail.JailSpec(kind, packages, tools.hash_seed)
-            held = replace(protection, programs=packages.digest(sys.version, tools.hash_seed))
+            digest = packages.digest(sys.version, tools.hash_seed)
+            held = replace(protection, packages=packages.labels(), programs=digest)
             sandbox = LocalSandbox(_jail.launcher(spec, memory.enter), held, count, memory)
             return _probe.with_packages(sandbox, _jail.shown(spec))
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")

@@ -24,8 +24,8 @@ from evosyn.jobs import CallsJob, Job, StdioJob
 from evosyn.ports import Sandbox
 from evosyn.records import Json
 from evosyn.sandbox import _image, _jail, _probe, docker, open_sandbox
-from evosyn.sandbox._packages import find_packages
 from evosyn.sandbox.local import LocalSandbox
+from evosyn.sandbox.packages import find_packages
 from tests.memory.finding import Finder
 from tests.memory.modes import Own, Recording, Scanners
 from tests.memory.neighbours import Mode

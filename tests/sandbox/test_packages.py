@@ -16,7 +16,7 @@ import pytest
 
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Call, CallsJob
-from evosyn.sandbox import _distributions, open_sandbox
+from evosyn.sandbox import distributions, open_sandbox
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("numpy", "pydantic", "PyYAML", "packaging", "pandas")
@@ -41,7 +41,7 @@ def _copied(source: Path, target: Path) -> None:
 
 def install(folder: Path) -> None:
     """What pip leaves in a folder of packages: evosyn, what it needs, and a module that nothing of ours names."""
-    for one in _distributions.find(NEEDED).values():
+    for one in distributions.find(NEEDED).values():
         if one is not None:
             root = Path(one["root"])
             for place in one["places"]:

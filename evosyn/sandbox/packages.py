@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
+import importlib.util
 import json
+import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from evosyn.errors import UsageError
-from evosyn.records import Json, canonical_json
-from evosyn.sandbox import _distributions
+from evosyn.jobs import Protection
+from evosyn.records import Json, Problem, canonical_json
+from evosyn.sandbox import distributions
 
+UNSEEN = "which programs do not see"
+_MISSING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)'")
 FIELD = "workbench.sandbox.packages"
 SHOWN = "/packages"
 """Where they are in a jail with a view of its own."""
@@ -23,6 +31,52 @@ _REFUSED = {
     "evosyn": "no program sees it",
     "pytest": "testings are judged without it",
 }
+
+
+def setting(names: Iterable[str]) -> str:
+    """The setting that shows programs these distributions."""
+    return f"--set {FIELD}='[{', '.join(names)}]'"
+
+
+def lacking(problem: Problem, protection: Protection) -> str:
+    """What a problem asks for that programs do not see, with the setting that shows it; "" where they see it all."""
+    given = problem.payload.get("packages")
+    asked = [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+    seen = {distributions.canonical(shown.partition(" ")[0]) for shown in protection.packages}
+    missing = [name for name in asked if distributions.canonical(name) not in seen]
+    if not missing:
+        return ""
+    every = dict.fromkeys([*(shown.partition(" ")[0] for shown in protection.packages), *missing])
+    return f"needs {', '.join(missing)}, {UNSEEN}: {setting(every)}"
+
+
+def require_shown(problems: Iterable[Problem], protection: Protection) -> None:
+    """
+    Raises:
+        UsageError: one asks for a package that programs do not see.
+    """
+    for problem in problems:
+        if reason := lacking(problem, protection):
+            raise UsageError(f"problem {problem.problem_id!r}: {reason}")
+
+
+@functools.lru_cache(maxsize=256)
+def explained(detail: str) -> str:
+    """What an exception says, and how programs come to see the module that it missed, where we have it ourselves."""
+    match = _MISSING.search(detail)
+    name = _distribution_of(match[1]) if match else ""
+    return f"{detail}: imports {match[1]}, {UNSEEN}: {setting([name])}" if match and name else detail
+
+
+@functools.cache
+def _distribution_of(module: str) -> str:
+    """The distribution of ours that holds a module and can be shown; "" where none does."""
+    with contextlib.suppress(ValueError):  # some modules that are loaded have no spec
+        if importlib.util.find_spec(module) is not None:  # which is cheap, unlike all that is installed
+            return next(
+                (name for name in metadata.packages_distributions().get(module, ()) if name not in _REFUSED), ""
+            )
+    return ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +127,10 @@ class Packages:
         """What is shown, as place among the packages and path."""
         return ((place, f"{one.root}/{place}") for one in self.every for place in one.places)
 
+    def labels(self) -> tuple[str, ...]:
+        """Of every distribution name and version."""
+        return tuple(f"{one.name} {one.version}" for one in self.every)
+
     def warm(self) -> dict[str, list[str]]:
         """By distribution what is imported before any job."""
         return {one.name: list(one.modules) for one in self.named}
@@ -106,11 +164,11 @@ def find_packages(names: tuple[str, ...], python: str | None = None) -> Packages
     if not names:
         return NO_PACKAGES
     for name in names:
-        if not _distributions.is_name(name):
+        if not distributions.is_name(name):
             raise UsageError(f"{FIELD}: {name!r} is no name of a distribution; write it as pip does, [numpy, pandas]")
-    found = _distributions.find(names) if python is None else _asked(python, names)
+    found = distributions.find(names) if python is None else _asked(python, names)
     where = python or sys.executable
-    keys = list(dict.fromkeys(map(_distributions.canonical, names)))
+    keys = list(dict.fromkeys(map(distributions.canonical, names)))
     named, shown = len(keys), list[Distribution]()
     for key in keys:
         shown.append(_checked(key, found, where))
@@ -124,7 +182,7 @@ def _required(requirements: Sequence[str]) -> list[str]:
 
     asked = map(Requirement, requirements)
     here = [one.name for one in asked if one.marker is None or one.marker.evaluate({"extra": ""})]
-    return [_distributions.canonical(name) for name in dict.fromkeys(here)]
+    return [distributions.canonical(name) for name in dict.fromkeys(here)]
 
 
 def _checked(key: str, found: Mapping[str, Any], python: str) -> Distribution:
@@ -152,7 +210,7 @@ def _asked(python: str, names: tuple[str, ...]) -> Mapping[str, Any]:
     Raises:
         UsageError: it is none, or its packages do not fit ours.
     """
-    file = str(Path(_distributions.__file__))
+    file = str(Path(distributions.__file__))
     try:
         done = subprocess.run([python, "-I", file, *names], capture_output=True, text=True, check=False, timeout=60)
         said = json.loads(done.stdout)
