@@ -124,17 +124,17 @@ def _add_folders(tar: tarfile.TarFile, parents: set[Path]) -> None:
 def _host_files(packages: Mapping[str, Packages]) -> Iterator[tuple[Path, Path]]:
     """By their place in the image: the interpreter's files, packages, and every shared library that they load."""
     interpreter = Path(_jail.interpreter())
-    roots = [(root, root) for root in (interpreter, *_jail.interpreter_folders())]
-    roots += [
-        (Path(SHOWN, name, place), Path(source)) for name, one in packages.items() for place, source in one.sources()
-    ]
-    libraries, own = set[Path](), set[Path]()
-    for place, root in roots:
-        for path in [root] if root.is_file() else _walk(root):
-            own.add(path)
-            yield place / path.relative_to(root), path
-            if path.name.endswith(".so") or ".so." in path.name or path == interpreter:
-                libraries |= _needed(path)
+    files = [(path, path) for root in (interpreter, *_jail.interpreter_folders()) for path in _walk(root)]
+    for name, one in packages.items():
+        for place, source in one.sources():
+            shown, root = Path(SHOWN, name, place), Path(source)
+            files += [(shown / path.relative_to(root), path) for path in (root, *root.rglob("*")) if path.is_file()]
+    libraries = set[Path]()
+    for place, path in files:
+        yield place, path
+        if path.name.endswith(".so") or ".so." in path.name or path == interpreter:
+            libraries |= _needed(path)
+    own = {path for _, path in files}
     for library in sorted(libraries - own):
         yield library, library
         if library.is_symlink():
@@ -143,6 +143,8 @@ def _host_files(packages: Mapping[str, Packages]) -> Iterator[tuple[Path, Path]]
 
 
 def _walk(root: Path) -> Iterator[Path]:
+    if root.is_file():
+        yield root
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if name not in _SKIPPED]
         for name in files:

@@ -16,7 +16,7 @@ import pytest
 
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Call, CallsJob
-from evosyn.sandbox import distributions, open_sandbox
+from evosyn.sandbox import _image, distributions, open_sandbox
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("numpy", "pydantic", "PyYAML", "packaging", "pandas")
@@ -312,3 +312,32 @@ def test_another_interpreter_may_have_the_packages(tmp_path: Path) -> None:
         assert sandbox.run([CallsJob(program, "f", (Call(),))])[0][0].value == 7
     with pytest.raises(UsageError, match="not installed"):
         open_sandbox(workers=1, packages=("elsewhere-of-ours",))
+
+
+@pytest.mark.docker
+def test_an_image_shows_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one of a system with packages of its own, and where pip has put packages beside their metadata."""
+    client = _image.docker_client()
+    _image.build_from_host(client, "evosyn-test-packages", ("numpy", "pandas"))
+    for folder in ("usr/lib/python3/dist-packages", "packages/numpy"):
+        made(tmp_path / folder, DECOY, "SECRET = 1")
+    (tmp_path / "Dockerfile").write_text("FROM evosyn-test-packages\nCOPY usr /usr\nCOPY packages /packages\n")
+    try:
+        _image.build_from_dockerfile(client, "evosyn-test-packages", tmp_path / "Dockerfile")
+        monkeypatch.setenv("EVOSYN_SANDBOX_IMAGE", "evosyn-test-packages")
+        for packages, names in (
+            ((), []),
+            (("numpy",), ["numpy", DECOY]),
+            (("pandas",), ["dateutil", "numpy", "pandas", "six"]),
+        ):
+            with open_sandbox("docker", workers=1, packages=packages) as sandbox:
+                call = Call((NAMES, ["/usr/lib/python3/dist-packages", "/packages/numpy", "/packages"]))
+                ((outcome,),) = sandbox.run([CallsJob(LOOK, "see", (call,))])
+            assert outcome.value is not None, outcome.detail
+            seen, listed, _ = outcome.value
+            assert sorted(name for name in seen if seen[name]) == sorted(names)
+            assert not [path for path in listed if "info" in path]
+        with pytest.raises(SandboxUnavailable, match=r"does not hold six.*build-image --package numpy"):
+            open_sandbox("docker", workers=1, packages=("six",))
+    finally:
+        client.images.remove("evosyn-test-packages", force=True)

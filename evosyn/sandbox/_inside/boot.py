@@ -159,15 +159,11 @@ def _places(readable: Sequence[str], path: Sequence[str]) -> Sequence[str]:
     packages in it those on this path."""
     if "/" not in readable:
         return readable
-    below = [entry.path for entry in os.scandir("/") if not entry.is_symlink()]
-    others = [entry.path for entry in os.scandir(_PACKAGES) if entry.path not in path] if _PACKAGES in below else []
-    hidden = {
-        "/proc",
-        "/sys",
-        *others,
-        *landlock.installed([top for top in below if top not in ("/proc", "/sys", _PACKAGES)]),
-    }
-    return [*landlock.around(below, hidden)]
+    tops = [entry.path for entry in os.scandir("/") if not entry.is_symlink() and entry.name not in ("proc", "sys")]
+    packages = [entry.path for entry in os.scandir(_PACKAGES)] if _PACKAGES in tops else []
+    about = [entry.path for folder in path for entry in os.scandir(folder) if entry.name.endswith(landlock.METADATA)]
+    installed = landlock.installed([top for top in tops if top != _PACKAGES])
+    return [*landlock.around(tops, {*installed, *about, *(folder for folder in packages if folder not in path)})]
 
 
 def _take_uid(uids: Sequence[int], keep_read: bool) -> bool:

@@ -19,7 +19,7 @@ _ALL_FS = (1 << 13) - 1  # ABI 1
 NEWEST = 6
 """The last ABI of which we use what it brought."""
 _PACKAGES = ("site-packages", "dist-packages")
-_METADATA = (".dist-info", ".egg-info")
+METADATA = (".dist-info", ".egg-info")
 _WRITE_FS = sum(1 << bit for bit in (1, 2, 3, 4, 5, 7, 8, 13, 14))
 
 
@@ -73,7 +73,7 @@ def installed(folders: Iterable[str]) -> list[str]:
     found = []
     for top in folders:
         for folder, names, files in os.walk(top):
-            if folder != top and any(name.endswith(_METADATA) for name in (*names, *files)):
+            if folder != top and any(name.endswith(METADATA) for name in (*names, *files)):
                 found.append(folder)
                 names.clear()
             found += [os.path.realpath(f"{folder}/{name}") for name in names if name in _PACKAGES]
