@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Call, CallsJob
+from evosyn.ports import SandboxTools
 from evosyn.sandbox import _image, distributions, open_sandbox
+from evosyn.sandbox._ray_node import NodeSandbox
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("numpy", "pydantic", "PyYAML", "packaging", "pandas")
@@ -341,3 +346,17 @@ def test_an_image_shows_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             open_sandbox("docker", workers=1, packages=("six",))
     finally:
         client.images.remove("evosyn-test-packages", force=True)
+
+
+def test_a_node_of_a_cluster_shows_the_same_and_says_what_it_cannot_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())
+    tools = SandboxTools(workers=1, allow_weak=True, packages=("numpy",))
+    node = NodeSandbox("local", {}, tools, 1, "")
+    with open_sandbox(workers=1, allow_weak=True, packages=("numpy",)) as here:
+        assert node.hello().protection == here.protection
+    job = CallsJob(LOOK, "see", (Call((NAMES, [str(ROOT)])),))
+    _, ((outcome,),) = pickle.loads(node.run(pickle.dumps([job]), []))
+    seen, listed, opened = outcome.value
+    assert sorted(name for name in seen if seen[name]) == ["numpy"] and not listed and not opened
+    trouble = NodeSandbox("local", {}, replace(tools, packages=("no-such-distribution",)), 1, "").hello().trouble
+    assert "no-such-distribution is not installed" in trouble
