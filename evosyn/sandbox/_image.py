@@ -130,8 +130,8 @@ def _host_files(packages: Mapping[str, Packages]) -> Iterator[tuple[Path, Path]]
             shown, root = Path(SHOWN, name, place), Path(source)
             files += [(shown / path.relative_to(root), path) for path in (root, *root.rglob("*")) if path.is_file()]
     libraries = set[Path]()
-    for place, path in files:
-        yield place, path
+    for shown, path in files:
+        yield shown, path
         if path.name.endswith(".so") or ".so." in path.name or path == interpreter:
             libraries |= _needed(path)
     own = {path for _, path in files}

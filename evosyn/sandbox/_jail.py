@@ -279,20 +279,20 @@ def interpreter_folders() -> list[Path]:
 
 
 def own_folders() -> list[str]:
-    """Where our own modules are imported from, beside the standard library."""
-    standard = [str(folder.resolve()) for folder in interpreter_folders()[-2:]]
-    entries = [os.path.realpath(entry) for entry in sys.path if Path(entry).is_dir()]
-    return [
-        entry for entry in dict.fromkeys(entries) if not any(entry in (one, f"{one}/lib-dynload") for one in standard)
-    ]
+    """Where our own modules are imported from, but for folders of which something is bound."""
+    package = str(Path(__file__).parents[1])
+    entries = {os.path.realpath(entry): None for entry in (*sys.path, package) if entry and os.access(entry, os.R_OK)}
+    standard = {f"{folder.resolve()}/lib-dynload" for folder in interpreter_folders()}
+    above = {str(parent) for bound in _readable() for parent in (Path(bound), *Path(bound).parents)}
+    above |= {str(folder.resolve()) for folder in interpreter_folders()}
+    return [entry for entry in entries if Path(entry).is_dir() and entry not in above | standard]
 
 
 @functools.cache
 def _hidden() -> tuple[str, ...]:
     """Folders below what is bound that programs do not see: those of installed packages, and where ours come from."""
     bounds = _readable()
-    ours = [*own_folders(), str(Path(__file__).resolve().parents[1])]
-    found = dict.fromkeys([*landlock.installed(bounds), *ours])
+    found = dict.fromkeys([*landlock.installed(bounds), *own_folders()])
     below = [one for one in found if any(one.startswith(f"{bound}/") for bound in bounds)]
     return tuple(one for one in below if not any(one.startswith(f"{other}/") for other in below))
 

@@ -123,10 +123,10 @@ def installed_here(shown: Sequence[str]) -> Json:
     """What is installed here: what its modules are called, and folders and files of which nothing may be seen."""
     folders = dict.fromkeys([*_jail.own_folders(), *landlock.installed(map(str, _jail.interpreter_folders()))])
     entries = [entry for folder in folders for entry in Path(folder).iterdir()]
-    names = {name for entry in entries if (name := entry.name.partition(".")[0]).isidentifier()}
-    about = [entry for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
-    ours = Path(__file__).resolve()
-    return {"names": sorted(names), "unseen": [*folders, *map(str, [*about, ours, ours.parent])], "shown": list(shown)}
+    modules = (entry.name.partition(".")[0] for entry in entries if entry.suffix in ("", ".py", ".so"))
+    unseen = [*folders, __file__, *(str(entry) for entry in entries if entry.name.endswith(landlock.METADATA))]
+    names = {name for name in modules if name.isidentifier() and not name.startswith("__")}
+    return {"names": sorted({*names, "evosyn"}), "unseen": unseen, "shown": list(shown)}
 
 
 class _Tried(NamedTuple):

@@ -12,13 +12,34 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
-PACKAGES_FOLDERS = ("site-packages", "dist-packages")
-METADATA_SUFFIXES = (".dist-info", ".egg-info")
+_METADATA = (".dist-info", ".egg-info")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """An installed distribution.
+
+    Attributes:
+        digest: of its list of files, which holds a digest of each.
+        requires: requirements without extras, as they are written.
+        root: the folder that it is installed in; `places`: what belongs to it there.
+        modules: what it is imported as.
+        editable: its files are those that somebody works on.
+    """
+
+    name: str
+    version: str
+    digest: str
+    requires: Sequence[str]
+    root: str
+    places: Sequence[str]
+    modules: Sequence[str]
+    editable: bool
 
 
 def canonical(name: str) -> str:
@@ -30,26 +51,22 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def find(names: Iterable[str]) -> dict[str, Any]:
-    """The distributions of these names and all that they may require without extras, by canonical name; None where
-    there is none."""
-    found: dict[str, Any] = {}
+def find(names: Iterable[str]) -> dict[str, Distribution]:
+    """The distributions of these names, and all that they may require, by canonical name."""
+    found: dict[str, Distribution] = {}
     todo = list(names)
     while todo:
         key = canonical(todo.pop())
-        if key in found:
-            continue
-        try:
-            distribution = metadata.distribution(key)
-        except metadata.PackageNotFoundError:
-            found[key] = None
-            continue
-        found[key] = _described(distribution)
-        todo += [match.group() for text in found[key]["requires"] if (match := _NAME.match(text))]
+        if key not in found:
+            try:
+                found[key] = _described(metadata.distribution(key))
+            except metadata.PackageNotFoundError:
+                continue
+            todo += [match.group() for text in found[key].requires if (match := _NAME.match(text))]
     return found
 
 
-def _described(distribution: metadata.Distribution) -> dict[str, Any]:
+def _described(distribution: metadata.Distribution) -> Distribution:
     root, record = Path(str(distribution.locate_file(""))), distribution.read_text("RECORD")
     if record is None:
         files = _files_without_record(distribution, root)
@@ -58,26 +75,24 @@ def _described(distribution: metadata.Distribution) -> dict[str, Any]:
         files = [row[0] for row in csv.reader(record.splitlines()) if row]
         digest = hashlib.sha256(record.encode()).hexdigest()
     places = [place for place in _places(files) if (root / place).exists()]
-    requires = [text for text in distribution.requires or () if "extra" not in text.partition(";")[2]]
     url = json.loads(distribution.read_text("direct_url.json") or "{}")
     editable = url.get("dir_info", {}).get("editable", False)
-    return {
-        "name": distribution.metadata["Name"],
-        "version": distribution.version,
-        "digest": digest,
-        "requires": requires,
-        "root": str(root.resolve()),
-        "places": places,
-        "modules": sorted({name for place in places if (name := _module(root, place))}),
-        "editable": bool(editable or (record is None and root.name not in PACKAGES_FOLDERS)),
-    }
+    return Distribution(
+        distribution.metadata["Name"],
+        distribution.version,
+        digest,
+        [text for text in distribution.requires or () if "extra" not in text.partition(";")[2]],
+        str(root.resolve()),
+        places,
+        sorted({name for place in places if (name := _module(root, place))}),
+        editable or (record is None and not root.name.endswith("-packages")),
+    )
 
 
 def _files_without_record(distribution: metadata.Distribution, root: Path) -> list[str]:
     """As Debian installs: below the modules that are named, or the one that is called as the distribution is."""
-    tops = (
-        distribution.read_text("top_level.txt") or canonical(distribution.metadata["Name"]).replace("-", "_")
-    ).split()
+    named = distribution.read_text("top_level.txt") or canonical(distribution.metadata["Name"]).replace("-", "_")
+    tops = named.split()
     found = [root / name for top in tops for name in (top, f"{top}.libs")]
     found += [path for top in tops for pattern in (f"{top}.py", f"{top}.*.so") for path in root.glob(pattern)]
     files = [file for path in found for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
@@ -94,7 +109,7 @@ def _places(files: Sequence[str]) -> list[str]:
     found = set()
     for file in files:
         parts = file.split("/")
-        if parts[0] in ("", "..", "__pycache__") or parts[0].endswith((*METADATA_SUFFIXES, ".pth")):
+        if parts[0] in ("", "..", "__pycache__") or parts[0].endswith((*_METADATA, ".pth")):
             continue
         above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
         found.add(next((folder for folder in above if folder in packages or folder.endswith(".libs")), file))
@@ -111,4 +126,5 @@ def _module(root: Path, place: str) -> str:
 
 
 if __name__ == "__main__":
-    json.dump({"abi": sysconfig.get_config_var("SOABI"), "found": find(sys.argv[1:])}, sys.stdout)
+    found = {name: asdict(one) for name, one in find(sys.argv[1:]).items()}
+    json.dump({"abi": sysconfig.get_config_var("SOABI"), "found": found}, sys.stdout)

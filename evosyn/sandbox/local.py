@@ -96,8 +96,7 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
         if protection.level != "weak" or (tools.allow_weak and kind == kinds[-1]):
             memory = _memory.open_memory(count)
             spec = _jail.JailSpec(kind, packages, tools.hash_seed)
-            digest = packages.digest(sys.version, tools.hash_seed)
-            held = replace(protection, packages=packages.labels(), programs=digest)
+            held = replace(protection, packages=packages.labels(), programs=packages.digest(tools.hash_seed))
             sandbox = LocalSandbox(_jail.launcher(spec, memory.enter), held, count, memory)
             return _probe.with_packages(sandbox, _jail.shown(spec))
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")

@@ -11,26 +11,22 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
-from typing import Any
 
 from evosyn.errors import UsageError
 from evosyn.jobs import Protection
 from evosyn.records import Json, Problem, canonical_json
 from evosyn.sandbox import distributions
+from evosyn.sandbox.distributions import Distribution, canonical, is_name
 
 UNSEEN = "which programs do not see"
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)'")
 FIELD = "workbench.sandbox.packages"
 SHOWN = "/packages"
 """Where they are in a jail with a view of its own."""
-_REFUSED = {
-    "evosyn": "no program sees it",
-    "pytest": "testings are judged without it",
-}
+_REFUSED = {"evosyn": "no program sees it", "pytest": "testings are judged without it"}
 
 
 def setting(names: Iterable[str]) -> str:
@@ -42,8 +38,8 @@ def lacking(problem: Problem, protection: Protection) -> str:
     """What a problem asks for that programs do not see, with the setting that shows it; "" where they see it all."""
     given = problem.payload.get("packages")
     asked = [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
-    seen = {distributions.canonical(shown.partition(" ")[0]) for shown in protection.packages}
-    missing = [name for name in asked if distributions.canonical(name) not in seen]
+    seen = {canonical(shown.partition(" ")[0]) for shown in protection.packages}
+    missing = [name for name in asked if canonical(name) not in seen]
     if not missing:
         return ""
     every = dict.fromkeys([*(shown.partition(" ")[0] for shown in protection.packages), *missing])
@@ -73,28 +69,9 @@ def _distribution_of(module: str) -> str:
     """The distribution of ours that holds a module and can be shown; "" where none does."""
     with contextlib.suppress(ValueError):  # some modules that are loaded have no spec
         if importlib.util.find_spec(module) is not None:  # which is cheap, unlike all that is installed
-            return next(
-                (name for name in metadata.packages_distributions().get(module, ()) if name not in _REFUSED), ""
-            )
+            names = metadata.packages_distributions().get(module) or [""]
+            return "" if {module, *names} & _REFUSED.keys() else names[0]
     return ""
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """An installed distribution.
-
-    Attributes:
-        digest: of its list of files, which holds a digest of each.
-        root: the folder that it is installed in; `places`: what belongs to it there.
-        modules: what it is imported as.
-    """
-
-    name: str
-    version: str
-    digest: str
-    root: str
-    places: tuple[str, ...]
-    modules: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -135,17 +112,12 @@ class Packages:
         """By distribution what is imported before any job."""
         return {one.name: list(one.modules) for one in self.named}
 
-    def digest(self, python: str, hash_seed: int) -> str:
-        """Of all that programs find.
-
-        Args:
-            python: version of the interpreter that runs them.
-        """
-        return digest_of([python, hash_seed, sorted([one.name, one.version, one.digest] for one in self.every)])
+    def digest(self, hash_seed: int) -> str:
+        """Of all that programs find on this interpreter."""
+        return digest_of([sys.version, hash_seed, sorted([one.name, one.version, one.digest] for one in self.every)])
 
 
 def digest_of(programs: Json) -> str:
-    """Of what programs find."""
     return hashlib.sha256(canonical_json(programs).encode()).hexdigest()[:16]
 
 
@@ -164,66 +136,53 @@ def find_packages(names: tuple[str, ...], python: str | None = None) -> Packages
     if not names:
         return NO_PACKAGES
     for name in names:
-        if not distributions.is_name(name):
+        if not is_name(name):
             raise UsageError(f"{FIELD}: {name!r} is no name of a distribution; write it as pip does, [numpy, pandas]")
-    found = distributions.find(names) if python is None else _asked(python, names)
-    where = python or sys.executable
-    keys = list(dict.fromkeys(map(distributions.canonical, names)))
+    where, found = python or sys.executable, distributions.find(names) if python is None else _asked(python, names)
+    keys = list(dict.fromkeys(map(canonical, names)))
     named, shown = len(keys), list[Distribution]()
     for key in keys:
         shown.append(_checked(key, found, where))
-        keys += [required for required in _required(found[key]["requires"]) if required not in keys]
+        keys += [required for required in _required(shown[-1]) if required not in keys]
     return Packages(where, tuple(shown[:named]), tuple(shown[named:]))
 
 
-def _required(requirements: Sequence[str]) -> list[str]:
-    """The distributions that are required here."""
+def _required(one: Distribution) -> list[str]:
+    """The distributions that it requires here."""
     from packaging.requirements import Requirement
 
-    asked = map(Requirement, requirements)
-    here = [one.name for one in asked if one.marker is None or one.marker.evaluate({"extra": ""})]
-    return [distributions.canonical(name) for name in dict.fromkeys(here)]
+    asked = map(Requirement, one.requires)
+    here = [each.name for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return list(dict.fromkeys(map(canonical, here)))
 
 
-def _checked(key: str, found: Mapping[str, Any], python: str) -> Distribution:
+def _checked(key: str, found: Mapping[str, Distribution], python: str) -> Distribution:
+    reason = ""
     if key in _REFUSED:
-        raise UsageError(f"{FIELD}: {key} is never shown to programs: {_REFUSED[key]}; take it out")
-    one = found[key]
-    if one is None:
-        raise UsageError(
-            f"{FIELD}: {key} is not installed for {python}: pip install it there, or name an interpreter that has it "
-            f"with {FIELD}_from=PATH"
-        )
-    if one["editable"]:
-        raise UsageError(
-            f"{FIELD}: {key} is an editable install, whose files may change at any time: install it as a wheel for "
-            f"{python}"
-        )
-    return Distribution(
-        one["name"], one["version"], one["digest"], one["root"], tuple(one["places"]), tuple(one["modules"])
-    )
+        reason = f"is never shown to programs: {_REFUSED[key]}; take it out"
+    elif key not in found:
+        reason = f"is not installed for {python}: pip install it there, or name one that has it with {FIELD}_from=PATH"
+    elif found[key].editable:
+        reason = f"is an editable install, whose files may change at any time: install it as a wheel for {python}"
+    if reason:
+        raise UsageError(f"{FIELD}: {key} {reason}")
+    return found[key]
 
 
-def _asked(python: str, names: tuple[str, ...]) -> Mapping[str, Any]:
+def _asked(python: str, names: tuple[str, ...]) -> Mapping[str, Distribution]:
     """What another interpreter has.
 
     Raises:
         UsageError: it is none, or its packages do not fit ours.
     """
-    file = str(Path(distributions.__file__))
+    command = [python, "-I", distributions.__file__, *names]
     try:
-        done = subprocess.run([python, "-I", file, *names], capture_output=True, text=True, check=False, timeout=60)
-        said = json.loads(done.stdout)
+        said = json.loads(subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        raise UsageError(
-            f"{FIELD}_from: {python!r} does not answer as a Python of 3.11 or later: {error}; name an interpreter, "
-            "such as VENV/bin/python"
-        ) from error
-    ours = sysconfig.get_config_var("SOABI")
+        reason = f"does not answer as a Python of 3.11 or later: {error}; name one, such as VENV/bin/python"
+        raise UsageError(f"{FIELD}_from: {python!r} {reason}") from error
+    ours, version = sysconfig.get_config_var("SOABI"), f"{sys.version_info.major}.{sys.version_info.minor}"
     if said["abi"] != ours:
-        raise UsageError(
-            f"{FIELD}_from: {python!r} has packages for {said['abi']}, programs run on {ours}: name an interpreter of "
-            f"the same version, {sys.version_info.major}.{sys.version_info.minor}"
-        )
-    found: Mapping[str, Any] = said["found"]
-    return found
+        reason = f"has packages for {said['abi']}, programs run on {ours}: name one of the same version, {version}"
+        raise UsageError(f"{FIELD}_from: {python!r} {reason}")
+    return {name: Distribution(**one) for name, one in said["found"].items()}

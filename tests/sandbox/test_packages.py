@@ -47,13 +47,11 @@ def _copied(source: Path, target: Path) -> None:
 def install(folder: Path) -> None:
     """What pip leaves in a folder of packages: evosyn, what it needs, and a module that nothing of ours names."""
     for one in distributions.find(NEEDED).values():
-        if one is not None:
-            root = Path(one["root"])
-            for place in one["places"]:
-                _copied(root / place, folder / place)
-            stem = re.sub(r"[-_.]+", "_", one["name"])
-            about = next(path for path in root.glob("*.dist-info") if path.name.lower().startswith(f"{stem}-".lower()))
-            _copied(about, folder / about.name)
+        root, stem = Path(one.root), re.sub(r"[-_.]+", "_", one.name)
+        for place in one.places:
+            _copied(root / place, folder / place)
+        about = next(path for path in root.glob("*.dist-info") if path.name.lower().startswith(f"{stem}-".lower()))
+        _copied(about, folder / about.name)
     _copied(ROOT / "evosyn", folder / "evosyn")
     for name, files in (("evosyn", ["evosyn/__init__.py"]), (DECOY, [f"{DECOY}.py"])):
         about = folder / f"{name}-1.0.dist-info"

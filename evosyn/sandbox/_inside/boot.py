@@ -9,6 +9,7 @@ import _socket
 import contextlib
 import ctypes
 import gc
+import marshal
 import os
 import resource
 import signal
@@ -21,7 +22,7 @@ from typing import Any
 from evosyn.sandbox._inside import child, forker, landlock, script, seccomp, work
 from evosyn.sandbox._inside.alarm import Alarm
 from evosyn.sandbox._inside.remote import Remote
-from evosyn.sandbox._inside.supervisor import Supervisor, greet
+from evosyn.sandbox._inside.supervisor import FRAME, Supervisor
 
 _CLONE_THREAD = 0x10000
 _PACKAGES = "/packages"
@@ -44,7 +45,8 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
     _find_only(readable)
     sys.path[:] = [*(entry for entry in sys.path if entry), *config["path"]]
     if trouble := _warm(config["warm"], config["packages"]):
-        greet(own[replies], {"trouble": trouble})
+        said = marshal.dumps({"trouble": trouble}, 2)
+        os.write(own[replies], FRAME.pack(len(said)) + said)
         os._exit(1)
     script.prepare()
     del sys.modules["evosyn"]  # programs import nothing of that name

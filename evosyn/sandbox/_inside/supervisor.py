@@ -28,11 +28,6 @@ CALLS, COMPANY, CHECKS, STDIO, HARNESS, SHARE = range(6)
 """Kinds of request."""
 
 
-def greet(replies: int, greeting: dict[str, Any]) -> None:
-    """Say at the start what a jail holds, or that it cannot be used."""
-    _send(replies, marshal.dumps(greeting, 2))
-
-
 class Supervisor:
     """The main loop and the kinds of job.
 
@@ -57,11 +52,11 @@ class Supervisor:
 
     def serve(self, greeting: dict[str, Any]) -> None:
         """Answer jobs until the parent closes the stream."""
-        greet(self._replies, greeting)
+        self._send(marshal.dumps(greeting, 2))
         while True:
             kind, first, stop, left_s, limits, body = marshal.loads(self._receive())
             reply = self._run[kind](range(first, stop), left_s, JobLimits(*limits), body)
-            _send(self._replies, b"".join([wire.record(*item) for item in reply]))
+            self._send(b"".join([wire.record(*item) for item in reply]))
 
     def _calls(self, items: range, left_s: float, limits: JobLimits, body: bytes) -> list[wire.Record]:
         """The records of these calls; fewer than there are where the rest should be asked again."""
@@ -119,6 +114,11 @@ class Supervisor:
             close(given)
         return whole(made[1:], len(items), ended, limits)
 
+    def _send(self, frame: bytes) -> None:
+        view = memoryview(FRAME.pack(len(frame)) + frame)
+        while view:
+            view = view[os.write(self._replies, view) :]
+
     def _receive(self) -> bytes:
         (size,) = FRAME.unpack(self._exactly(FRAME.size))
         return self._exactly(size)
@@ -132,9 +132,3 @@ class Supervisor:
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
-
-
-def _send(handle: int, frame: bytes) -> None:
-    view = memoryview(FRAME.pack(len(frame)) + frame)
-    while view:
-        view = view[os.write(handle, view) :]
