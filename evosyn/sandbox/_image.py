@@ -23,8 +23,6 @@ from evosyn.sandbox.packages import SHOWN, Packages, find_packages
 PYTHON_LABEL, PACKAGES_LABEL = "evosyn.python", "evosyn.packages"
 """Where the interpreter is; for each distribution in the folder of its name below `SHOWN` what it is imported as."""
 _SKIPPED = {
-    "site-packages",
-    "dist-packages",
     "__pycache__",
     "test",
     "tests",
@@ -146,7 +144,8 @@ def _walk(root: Path) -> Iterator[Path]:
     if root.is_file():
         yield root
     for folder, names, files in os.walk(root):
-        names[:] = [name for name in names if name not in _SKIPPED]
+        here, hidden = os.path.realpath(folder), _jail.hidden_folders()
+        names[:] = [name for name in names if name not in _SKIPPED and f"{here}/{name}" not in hidden]
         for name in files:
             if not name.endswith((".pyc", ".a", ".h")):
                 yield Path(folder, name)

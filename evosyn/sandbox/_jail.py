@@ -187,13 +187,13 @@ def _command(spec: JailSpec, control: int) -> list[str]:
         command += ["--perms", "0755", "--dir", folder]
     for place, source in bounds.items():
         command += ["--ro-bind", source, place]
-    for hidden in _hidden():
+    for hidden in hidden_folders():
         command += ["--tmpfs", hidden]
     if spec.packages:  # one may look for the interpreter's libraries from where it was installed
         command += ["--setenv", "LD_LIBRARY_PATH", f"{os.path.realpath(sys.base_prefix)}/lib"]
     for device in _DEVICES:
         command += ["--dev-bind", device, device]
-    sealed = [word for place in (*_hidden(), "/") for word in ("--remount-ro", place)]
+    sealed = [word for place in (*hidden_folders(), "/") for word in ("--remount-ro", place)]
     return [*command, "--dir", "/tmp", "--chdir", "/tmp", *sealed, "--", *python]
 
 
@@ -289,7 +289,7 @@ def own_folders() -> list[str]:
 
 
 @functools.cache
-def _hidden() -> tuple[str, ...]:
+def hidden_folders() -> tuple[str, ...]:
     """Folders below what is bound that programs do not see: those of installed packages, and where ours come from."""
     bounds = _readable()
     found = dict.fromkeys([*landlock.installed(bounds), *own_folders()])
@@ -300,7 +300,7 @@ def _hidden() -> tuple[str, ...]:
 @functools.cache
 def _readable_parts() -> tuple[str, ...]:
     """Of `_readable` all but what is hidden, for a jail without a view of its own."""
-    return tuple(landlock.around(_readable(), _hidden()))
+    return tuple(landlock.around(_readable(), hidden_folders()))
 
 
 @functools.cache

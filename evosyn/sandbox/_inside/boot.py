@@ -76,8 +76,7 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
 def _warm(names: Iterable[str], packages: Mapping[str, Sequence[str]]) -> str:
     """Import what every program finds loaded; why a package cannot be shown, "" where all can."""
     for name in names:
-        with contextlib.suppress(ImportError):
-            __import__(name)
+        _imported(name)
     for package, modules in packages.items():
         failed = [said for module in modules if (said := _imported(module))]
         if failed and len(failed) == len(modules):
