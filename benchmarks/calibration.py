@@ -42,7 +42,7 @@ def main() -> None:
     domains = domains_named(DOMAINS)
     seeds = [pool.problem for pool in load_pools("builtin:python-seeds")]
     seeds = seeds[:: max(1, len(seeds) // options.problems)] if options.problems else seeds
-    with open_sandbox(numpy=options.strategies) as sandbox:
+    with open_sandbox(packages=("numpy",) if options.strategies else ()) as sandbox:
         teachers = [
             create(TeacherTools(seed=n, sandbox=lambda: sandbox), OfflineConfig(strength=options.strength))
             for n in range(options.seeds)

@@ -168,7 +168,7 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
 
     found: dict[str, float] = {}
     matrices, config = seeds(48, 16, 16, view=not arguments.without), ConsistencyConfig(M=16, N=16, draws=1)
-    with open_sandbox(numpy=True) as sandbox:
+    with open_sandbox(packages=("numpy",)) as sandbox:
         for name, count in (("one by one", arguments.evaluations // 4), ("stacked (default)", arguments.evaluations)):
             reader = Reader()
             behind = SandboxedRunner(sandbox)
@@ -192,7 +192,7 @@ def default(arguments: argparse.Namespace) -> dict[str, float]:
 
     reader, config = Reader(), EvolveConfig()
     matrices = searched_of(seeds(48, 18, 18), config)
-    with open_sandbox(numpy=True) as sandbox:
+    with open_sandbox(packages=("numpy",)) as sandbox:
         runner = TreeRunner(SandboxedRunner(sandbox), reader)
         evaluator = SeedConsistency(runner, matrices, config.scoring, axes_named(config.axes))
         found = _rates(evaluator, runner, reader, arguments.evaluations, KnownRules() if arguments.around else None)
@@ -234,7 +234,7 @@ def outside(arguments: argparse.Namespace) -> dict[str, float]:
     copies = [f"{text}# {number}\n" for text in rules for number in range(count)]
     around = [islice(_grafts(text, reader, rng), count) for text in rules]
     found: dict[str, float] = {}
-    with open_sandbox(numpy=True) as sandbox:
+    with open_sandbox(packages=("numpy",)) as sandbox:
         runner = TreeRunner(SandboxedRunner(sandbox), reader)
         matrices = seeds(48, 16, 16, view=not arguments.without)
         evaluator = SeedConsistency(runner, matrices, ConsistencyConfig(M=16, N=16, draws=1))

@@ -58,7 +58,7 @@ def reward(path: str, strategy: str, size: Size, draws: int) -> None:
             rows, columns = (rng.permutation(count).tolist() for count in matrix.verdicts_MN.shape)
             shown = part_of(matrix, rows[: size.solutions], columns[: size.testings])
             drawn.append((shown, part_of(matrix, rows[size.solutions :], columns[: size.testings])))
-    with open_sandbox(workers=1, numpy=True) as sandbox:
+    with open_sandbox(workers=1, packages=("numpy",)) as sandbox:
         rankings = ranked(SandboxedRunner(sandbox), load_known(strategy), [shown for shown, _ in drawn])
     found: dict[str, list[list[float]]] = {name: [] for name in REWARDS}
     for (shown, rest), ranking in zip(drawn, rankings, strict=True):

@@ -38,7 +38,7 @@ def main() -> None:
     matrices = [_matrix(index, view=not options.without) for index in range(SEEDS)]
     print("| strategy | form | processor ms a candidate | candidates/s a core | wall candidates/s |")
     print("|---|---|---|---|---|")
-    with open_sandbox(workers=1, numpy=True, allow_weak=True) as sandbox:
+    with open_sandbox(workers=1, packages=("numpy",), allow_weak=True) as sandbox:
         evaluator = SeedConsistency(SandboxedRunner(sandbox), matrices, ConsistencyConfig())
         for name in options.strategies:
             for form, template in FORMS.items():

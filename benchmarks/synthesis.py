@@ -126,7 +126,7 @@ def startup() -> float:
     code = (
         "import evosyn.synthesis.recipes.problems, evosyn.teachers.litellm, evosyn.crossexec.executor\n"
         "from evosyn.sandbox import open_sandbox\n"
-        "with open_sandbox(), open_sandbox(workers=1, numpy=True): pass\n"
+        "with open_sandbox(), open_sandbox(workers=1, packages=('numpy',)): pass\n"
     )
     began = time.monotonic()
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -298,7 +298,7 @@ def adaptive(path: str | None, strategy: str, draws: int = 10) -> None:
     whole = ordered(recorded(path), draws, top)
     sizes = rounds(configs[0], *top)
     program = load_known(strategy)
-    with open_sandbox(workers=1, numpy=True) as sandbox:
+    with open_sandbox(workers=1, packages=("numpy",)) as sandbox:
         runner = SandboxedRunner(sandbox)
         by_size = {size: ranked(runner, program, [cut(matrix, size) for matrix in whole]) for size in sizes}
     fixed = {size: Arm() for size in sizes}
@@ -328,7 +328,7 @@ def ended_at(matrix: PassMatrix, size: Size, ranking: Ranking, config: AdaptiveC
 def fraction(path: str | None, strategy: str, draws: int = 10) -> None:
     sizes = [Size(n, n) for n in (2, 4, 8, 16)]
     whole = ordered(recorded(path), draws, sizes[-1])
-    with open_sandbox(workers=1, numpy=True) as sandbox:
+    with open_sandbox(workers=1, packages=("numpy",)) as sandbox:
         runner = SandboxedRunner(sandbox)
         for size in sizes:
             matrices = [cut(matrix, size) for matrix in whole]

@@ -2,7 +2,7 @@
 
 `import evosyn` gives these names; everything else in the package but `evosyn.contracts` is its own affair and may
 change. Whatever a model wrote runs in the sandbox only. Each function works at a workbench of its own, which opens
-whatever the domains need; who calls often passes a sandbox that stays open (`evosyn.open_sandbox(numpy=True)`).
+whatever the domains need; who calls often passes a sandbox that stays open, as `evosyn.open_sandbox(...)` opens it.
 docs/api.md.
 """
 
@@ -42,7 +42,8 @@ def open_sandbox(
     *,
     workers: int | None = None,
     allow_weak: bool = False,
-    numpy: bool = False,
+    packages: tuple[str, ...] = (),
+    packages_from: str | None = None,
     hash_seed: int = 0,
     options: Mapping[str, Json] | None = None,
 ) -> Sandbox:
@@ -52,16 +53,24 @@ def open_sandbox(
         name: `local`, `docker`, or anything else that the registry finds.
         workers: programs at the same time; None for one a core.
         allow_weak: open it even where it cannot protect this machine well.
-        numpy: whether programs may import numpy; strategies are ranked by such ones only.
+        packages: distributions that programs see beside the standard library; strategies are ranked by such ones with
+            numpy only.
+        packages_from: path of the interpreter that has them; None for the one that runs evosyn.
         hash_seed: of the processes of programs.
         options: of its own config.
 
     Raises:
         SandboxUnavailable: it does not work here, or protects too little and `allow_weak` is not set.
-        UsageError: no sandbox of that name, or an option that it does not know.
+        UsageError: no sandbox of that name, an option that it does not know, or a package that cannot be shown.
     """
     opened = sandboxes.open_sandbox(
-        name, workers=workers, allow_weak=allow_weak, numpy=numpy, hash_seed=hash_seed, options=options
+        name,
+        workers=workers,
+        allow_weak=allow_weak,
+        packages=packages,
+        packages_from=packages_from,
+        hash_seed=hash_seed,
+        options=options,
     )
     return OpenedSandbox(opened, workers)
 
@@ -155,7 +164,8 @@ def reward(
         sandbox: one that stays open; by default one is opened and closed again.
 
     Raises:
-        UsageError: a task that is none, by its place and field; or not one completion for each task.
+        UsageError: a task that is none, by its place and field, or that needs a package which programs do not see; or
+            not one completion for each task.
         SandboxUnavailable: the sandbox does not work here.
     """
     from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of, reward_judge
@@ -164,6 +174,7 @@ def reward(
         raise UsageError(f"reward: {len(tasks)} tasks and {len(completions)} completions; one for each is needed")
     asked = [_task(one, place) for place, one in enumerate(tasks)]
     with Workbench(lent=sandbox) as workbench:
+        workbench.require_shown(task.problem for task in asked)
         judge = reward_judge(workbench.sandbox, domains_of(asked), limits or REWARD_LIMITS)
         scores = Scorer(judge).score(asked, completions)
     return [float(score.passed) if score.known else None for score in scores]

@@ -241,6 +241,8 @@ class Protection:
     Attributes:
         level: `strong` (own namespaces, seccomp, no network), `medium` (some of it), `weak` (a separate process only).
         holds: what was tried and held, `lacks`: what was tried and did not.
+        packages: distributions that programs see beside the standard library, each with its version where it is known.
+        programs: a digest of what programs find: version of Python, hash seed, packages.
     """
 
     backend: str
@@ -248,6 +250,8 @@ class Protection:
     version: str
     holds: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    programs: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,7 +21,7 @@ from evosyn.agents.episodes import Actor, EpisodeActor
 from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
-from evosyn.configs.section import PluginSection
+from evosyn.configs.section import LISTED, PluginSection
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import (
@@ -93,12 +93,16 @@ class SandboxConfig(PluginSection):
         runner: `local`, or `ray[:HOST:PORT]` for such a sandbox on each node of a cluster.
         workers: programs at the same time, on a node; None for one a core.
         allow_weak: run even where the sandbox cannot protect this machine well.
+        packages: distributions that programs see beside the standard library, with what these require.
+        packages_from: path of the interpreter that has them; None for the one that runs evosyn.
     """
 
     backend: str = "local"
     runner: str = "local"
     workers: int | None = Field(default=None, ge=1)
     allow_weak: bool = False
+    packages: Annotated[tuple[str, ...], LISTED] = ()
+    packages_from: str | None = None
 
     @property
     def opened(self) -> tuple[str, dict[str, Json]]:
@@ -133,18 +137,28 @@ class WorkbenchConfig(BaseModel):
 
 
 def sandbox_of(
-    config: SandboxConfig, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0
+    config: SandboxConfig, *, workers: int | None = None, packages: tuple[str, ...] | None = None, hash_seed: int = 0
 ) -> Sandbox:
     """A sandbox as a configuration names it, for programs alone; the caller closes it.
 
+    Args:
+        packages: that we have ourselves, in place of those of the configuration.
+
     Raises:
         SandboxUnavailable: it does not work here, or protects too little.
+        UsageError: a package cannot be shown.
     """
     from evosyn.sandbox import open_sandbox
 
     name, options = config.opened
     return open_sandbox(
-        name, workers=workers, allow_weak=config.allow_weak, numpy=numpy, hash_seed=hash_seed, options=options
+        name,
+        workers=workers,
+        allow_weak=config.allow_weak,
+        packages=config.packages if packages is None else packages,
+        packages_from=config.packages_from if packages is None else None,
+        hash_seed=hash_seed,
+        options=options,
     )
 
 
@@ -243,8 +257,10 @@ class Workbench:
 
         Raises:
             SandboxUnavailable: as `actor`, or an image is not here; says how it is made.
+            UsageError: one needs a package that programs do not see.
         """
         listed = list(problems)
+        self.require_shown(listed)
         found = {}
         for name in sorted({problem.domain for problem in listed}):
             actor = self.actor(self.domains[name])
@@ -252,6 +268,17 @@ class Workbench:
                 actor.ready([problem for problem in listed if problem.domain == name])
                 found[name] = actor
         return found
+
+    def require_shown(self, problems: Iterable[Problem]) -> None:
+        """
+        Raises:
+            UsageError: one needs a package that programs do not see; says how they come to see it.
+        """
+        from evosyn.sandbox.packages import require_shown
+
+        asking = [problem for problem in problems if problem.payload.get("packages")]
+        if asking:
+            require_shown(asking, self.sandbox.protection)
 
     def lacks(self, problem: Problem) -> tuple[str, ...]:
         """What a problem needs and this machine does not give: it is left out by these names."""
@@ -263,10 +290,10 @@ class Workbench:
 
     @cached_property
     def runner(self) -> StrategyRunner:
-        """Runs strategies, which may use numpy, in a sandbox of their own."""
+        """Runs strategies, which see numpy alone, in a sandbox of their own."""
         from evosyn.strategies.running.sandboxed import SandboxedRunner
 
-        sandbox = self.open_sandbox(workers=self.config.sandbox.workers, numpy=True)
+        sandbox = self.open_sandbox(workers=self.config.sandbox.workers, packages=("numpy",))
         return SandboxedRunner(sandbox, company=Company(share=self._company))
 
     @cached_property
@@ -352,7 +379,9 @@ class Workbench:
                 replies += [] if reply is None else [reply]
         return usage_of(replies)
 
-    def open_sandbox(self, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:
+    def open_sandbox(
+        self, *, workers: int | None = None, packages: tuple[str, ...] | None = None, hash_seed: int = 0
+    ) -> Sandbox:
         """One more sandbox, closed with the others; the one that is lent, whatever is asked for."""
         from evosyn.worlds.routing import RoutingSandbox
 
@@ -360,7 +389,7 @@ class Workbench:
             return self._lent
         opened = self._lent
         if opened is None:
-            own = sandbox_of(self.config.sandbox, workers=workers, numpy=numpy, hash_seed=hash_seed)
+            own = sandbox_of(self.config.sandbox, workers=workers, packages=packages, hash_seed=hash_seed)
             opened = self._open.enter_context(own)
         return RoutingSandbox(opened, lambda: self.shells)
 

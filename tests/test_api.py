@@ -22,7 +22,7 @@ RIGHT = "```python\ndef f(x):\n    return 2 * x\n```"
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with evosyn.open_sandbox(workers=1, numpy=True) as opened:
+    with evosyn.open_sandbox(workers=1, packages=("numpy",)) as opened:
         yield opened
 
 

@@ -59,7 +59,9 @@ def command(config: CalibrateConfig, as_json: bool) -> None:
     folder = folder_of(config.data, header)
     with RunDir(folder) as run, Workbench(config.workbench, out=folder.parent, seed=config.seed) as workbench:
         generator, simulated = _student(config, student, samples, run, workbench)
-        scorer = Scorer(reward_judge(workbench.sandbox, domains_of(tasks_of(samples).values())))
+        tasks = tasks_of(samples).values()
+        workbench.require_shown(task.problem for task in tasks)
+        scorer = Scorer(reward_judge(workbench.sandbox, domains_of(tasks)))
         rates = measure(samples, generator, scorer, run, header, lambda done: _told(done, len(samples)))
         report = {**report_of(samples, rates, header), "simulated": simulated}
         run.write_json("report.json", report)

@@ -76,6 +76,7 @@ def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
         SqliteVerdicts(config.verdicts or run.file("verdicts.sqlite")) as verdicts,
         Workbench(config.workbench) as workbench,
     ):
+        workbench.require_shown(survey.needing)
         # flaky cells are looked for under another hash seed
         workers = config.workbench.sandbox.workers
         other = workbench.open_sandbox(workers=workers, hash_seed=1) if config.repeat > 1 else None
@@ -106,10 +107,12 @@ def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
 
 @dataclass(frozen=True)
 class Survey:
-    """What a pool file holds, found by a first reading that executes nothing; human cells are counted in."""
+    """What a pool file holds, found by a first reading that executes nothing; human cells are counted in, and one
+    problem stands for all that need the same packages."""
 
     cells: int
     skipped: int
+    needing: tuple[Problem, ...]
 
 
 def _survey(source: str, pools: Iterable[Pool], m: int | None, n: int | None) -> Survey:
@@ -119,11 +122,13 @@ def _survey(source: str, pools: Iterable[Pool], m: int | None, n: int | None) ->
         InputError: a bad line; nothing to execute; M or N larger than every problem's.
     """
     cells = skipped = most_m = most_n = 0
+    needing: dict[str, Problem] = {}
     for pool in pools:
         if not _usable(pool):
             skipped += 1
             continue
-        _, solutions, testings = _item(pool, m, n)
+        problem, solutions, testings = _item(pool, m, n)
+        needing.setdefault(str(problem.payload.get("packages")), problem)
         cells += len(solutions) * (len(testings) + (pool.problem.human_testing is not None))
         most_m, most_n = max(most_m, len(pool.solutions)), max(most_n, len(pool.testings))
     if not cells:
@@ -132,7 +137,7 @@ def _survey(source: str, pools: Iterable[Pool], m: int | None, n: int | None) ->
     for flag, asked, most, what in (("-M", m, most_m, "solutions"), ("-N", n, most_n, "testings")):
         if asked is not None and asked > most:
             raise InputError(source, f"{flag} {asked}: no problem has more than {most} {what}", hint="Ask for fewer")
-    return Survey(cells, skipped)
+    return Survey(cells, skipped, tuple(needing.values()))
 
 
 def _usable(pool: Pool) -> bool:

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn import __version__
+from evosyn.cli._command import ConfiguredCommand, config_options
 from evosyn.errors import EXIT_UNAVAILABLE, EvosynError, MissingExtra, UsageError
 
 if TYPE_CHECKING:
     from evosyn.chat import Reply
+    from evosyn.cli._configs import CheckConfig
     from evosyn.ports import TeacherTools
     from evosyn.records import Json
+    from evosyn.workbench import SandboxConfig
 
 JSON_MODE = "JSON"
 SCHEMA = {
@@ -51,16 +54,24 @@ class Finding:
     needed: bool = False
 
 
-@click.command(short_help="Say what is installed and what works on this machine.")
+@click.command(
+    cls=ConfiguredCommand,
+    kind="evosyn.cli._configs:CheckConfig",
+    short_help="Say what is installed and what works on this machine.",
+)
 @click.option("--model", default=None, help="Also ask this model two short questions (provider/name).")
 @click.option("--base-url", default=None, help="Endpoint of the model, if it is not the provider's own.")
 @click.option("--api-key-env", default=None, metavar="NAME", help="Environment variable with the model's key.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(model: str | None, base_url: str | None, api_key_env: str | None, as_json: bool) -> int:
+@config_options("workbench.sandbox.packages='[numpy]'")
+def command(
+    config: CheckConfig, model: str | None, base_url: str | None, api_key_env: str | None, as_json: bool
+) -> int:
     """Say what is installed and what works here. Exit code 4 when something that evolve or synthesize needs fails."""
     findings = []
     given = {"base_url": base_url, "api_key_env": api_key_env}
-    for finding in _findings(model, {name: value for name, value in given.items() if value is not None}):
+    sandbox = config.workbench.sandbox
+    for finding in _findings(sandbox, model, {name: value for name, value in given.items() if value is not None}):
         findings.append(finding)
         if not as_json:
             _show(finding)
@@ -78,11 +89,12 @@ def _show(finding: Finding) -> None:
     click.echo(f"{mark}{finding.what}: {finding.detail}" + (f" -> {finding.remedy}" if finding.remedy else ""))
 
 
-def _findings(model: str | None, options: dict[str, str]) -> Iterator[Finding]:
+def _findings(sandbox: SandboxConfig, model: str | None, options: dict[str, str]) -> Iterator[Finding]:
     yield Finding(
         "evosyn", True, f"{__version__}, Python {platform.python_version()}, {platform.system()}", needed=True
     )
     yield _sandbox("local", "install the package bubblewrap for full protection", needed=True)
+    yield _packages(sandbox)
     yield _docker()
     yield _rooms()
     yield _memory()
@@ -106,6 +118,19 @@ def _sandbox(backend: str, remedy: str, *, needed: bool = False) -> Finding:
     lacks = f"; lacks {', '.join(seen.lacks)}" if seen.lacks else ""
     detail = f"protection {seen.level} ({len(seen.holds)} of {len(seen.holds) + len(seen.lacks)} probes held{lacks})"
     return Finding(f"sandbox {backend}", seen.level != "weak", detail, remedy if seen.level != "strong" else "", needed)
+
+
+def _packages(config: SandboxConfig) -> Finding:
+    """What programs see beside the standard library, seen to be imported where they run."""
+    from evosyn.sandbox.packages import find_packages
+    from evosyn.workbench import sandbox_of
+
+    try:
+        if config.packages:
+            sandbox_of(config, workers=1).close()
+        return Finding("packages", True, str(find_packages(config.packages, config.packages_from)), needed=True)
+    except EvosynError as error:
+        return Finding("packages", False, str(error), needed=True)
 
 
 def _docker() -> Finding:

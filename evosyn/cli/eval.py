@@ -73,6 +73,7 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
     sampling = TokenSampling(samples, temperature, max_tokens=config.max_tokens, seed=config.seed)
     with RunDir(out) as run, Workbench(config.workbench, out=out, seed=config.seed) as workbench:
         save_config(out, config, ("completions", "eval.png"))
+        workbench.require_shown(task.problem for task in tasks)
         scorer = Scorer(reward_judge(workbench.sandbox, domains_of(tasks)))
         results = [
             evaluate(

@@ -41,8 +41,8 @@ class SandboxOpener(NamedTuple):
 
     config: SandboxConfig
 
-    def __call__(self, *, workers: int | None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:
-        return sandbox_of(self.config, workers=workers or self.config.workers, numpy=numpy, hash_seed=hash_seed)
+    def __call__(self, *, workers: int | None, packages: tuple[str, ...] | None = None, hash_seed: int = 0) -> Sandbox:
+        return sandbox_of(self.config, workers=workers or self.config.workers, packages=packages, hash_seed=hash_seed)
 
 
 @click.group(cls=_Experiments, short_help="Compare data settings by training on each.")

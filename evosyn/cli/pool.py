@@ -214,6 +214,7 @@ def _execute(source: str, pools: Sequence[Pool], workbench: Workbench) -> list[P
 
     lacking = {pool.problem.problem_id: ", ".join(needs) for pool in pools if (needs := workbench.lacks(pool.problem))}
     pools = [pool for pool in pools if pool.problem.problem_id not in lacking]
+    workbench.require_shown(pool.problem for pool in pools)
     errors = [PoolFinding(True, error) for error in check_references(workbench.judge, source, pools)]
     untried = [one.problem for one in pools if one.problem.human_testing and one.problem.reference_solution is None]
     if untried and len(untried) < len(pools):

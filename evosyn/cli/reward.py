@@ -56,6 +56,7 @@ def serve(config: ServiceConfig) -> None:
     served = {*registry.names("domains"), *(task.problem.domain for task in tasks.values())}
     host = config.host
     with Workbench(config.workbench) as workbench:
+        workbench.require_shown(task.problem for task in tasks.values())
         company = Company(share=config.company)
         scorer = Scorer(reward_judge(workbench.sandbox, domains_named(served), company=company))
         protection = workbench.sandbox.protection.level

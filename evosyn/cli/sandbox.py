@@ -49,19 +49,31 @@ def probe(name: str, as_json: bool) -> None:
 @click.option("--dockerfile", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Build this instead.")
 @click.option("--debootstrap", "suite", default=None, metavar="SUITE", help="A minimal Debian of this suite (as root).")
 @click.option("--mirror", default=None, help="Mirror for --debootstrap.")
+@click.option("--package", "packages", multiple=True, metavar="NAME", help="What programs may see besides; repeatable.")
+@click.option("--packages-from", default=None, metavar="PATH", help="Interpreter that has them; default: evosyn's own.")
 @click.option("--os", "of_rooms", is_flag=True, help="Make an image of shell worlds instead (docs/os-shell.md).")
 @click.option("--name", default="debos", show_default=True, help="With --os: what worlds call it.")
 @click.option("--base", type=click.Choice(["host"]), help="With --os: this machine's own programs; needs no download.")
 @click.option("--from-docker", metavar="IMAGE", help="With --os: the files of an image that Docker has.")
 @click.option("--from-tar", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --os: of a tar.")
 def build_image(
-    tag: str, dockerfile: Path | None, suite: str | None, mirror: str | None, of_rooms: bool, **given: Any
+    tag: str,
+    dockerfile: Path | None,
+    suite: str | None,
+    mirror: str | None,
+    of_rooms: bool,
+    packages: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Make the image of the Docker sandbox, without a registry; or, with --os, one for rooms of agents.
 
-    By default the first holds the interpreter that runs now, its shared libraries and numpy: nothing is fetched. The
-    second is made by debootstrap (as root), or comes from Docker or a tar, as root or as a user with a range of ids.
+    By default the first holds the interpreter that runs now, its shared libraries, numpy and the packages that are
+    named: nothing is fetched. The second is made by debootstrap (as root), or comes from Docker or a tar, as root or as
+    a user with a range of ids.
     """
+    packages_from = given.pop("packages_from")
+    if packages and (of_rooms or dockerfile or suite):
+        raise UsageError("--package: only for an image of this machine's interpreter; see docs/sandbox.md for others")
     if of_rooms:
         click.echo(_rooms_image(suite, mirror, **given))
         return
@@ -73,7 +85,7 @@ def build_image(
     elif suite is not None:
         _image.build_with_debootstrap(client, tag, suite, mirror)
     else:
-        _image.build_from_host(client, tag)
+        _image.build_from_host(client, tag, tuple(dict.fromkeys(("numpy", *packages))), packages_from)
     click.echo(f"made the image {tag}; use it with --sandbox docker")
 
 

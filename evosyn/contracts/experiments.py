@@ -72,6 +72,6 @@ class ExperimentContract(PluginContract):
         return found
 
 
-def opened(*, workers: int | None, numpy: bool = False, hash_seed: int = 0) -> Any:
+def opened(*, workers: int | None, packages: tuple[str, ...] | None = None, hash_seed: int = 0) -> Any:
     """The local sandbox; implements `ports.OpenSandbox`."""
-    return open_sandbox("local", workers=workers, numpy=numpy, hash_seed=hash_seed, allow_weak=True)
+    return open_sandbox("local", workers=workers, packages=packages or (), hash_seed=hash_seed, allow_weak=True)

@@ -23,6 +23,7 @@ from evosyn.jobs import CellResult
 from evosyn.matrices import StoredMatrix
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix, Problem, Solution, Testing, Verdict
+from evosyn.sandbox.packages import require_shown
 
 Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
 
@@ -130,9 +131,10 @@ class CrossExecutor:
         """See `ports.Crossexec`.
 
         Raises:
-            UsageError: an item's domain is not served, or it has no solutions.
+            UsageError: an item's domain is not served, it has no solutions, or needs a package that is not shown.
             SandboxUnavailable: from the sandbox.
         """
+        require_shown((problem for problem, _, _ in items), self.judge.protection)
         found: list[PassMatrix | None] = [None] * len(items)
         for index, matrix in self.stream(items):
             found[index] = matrix
@@ -165,7 +167,12 @@ class CrossExecutor:
         """What every matrix says of its making."""
         protection, limits = self.judge.protection, self.judge.limits
         return {
-            "sandbox": {"backend": protection.backend, "level": protection.level, "version": protection.version},
+            "sandbox": {
+                "backend": protection.backend,
+                "level": protection.level,
+                "version": protection.version,
+                **({"packages": list(protection.packages)} if protection.packages else {}),
+            },
             "limits": {"cpu_s": limits.cpu_s, "wall_s": limits.wall_s, "budget_s": limits.budget_s},
         }
 

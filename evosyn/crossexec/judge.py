@@ -19,6 +19,7 @@ from evosyn.crossexec.verdict_cache import MemoryVerdicts
 from evosyn.jobs import CellResult, Limits
 from evosyn.ports import Domain, Sandbox, VerdictCache
 from evosyn.records import Problem, Solution, Testing, Verdict, canonical_json
+from evosyn.sandbox.packages import lacking
 from evosyn.sharing import Company
 
 VERDICTS_VERSION = 6
@@ -116,6 +117,8 @@ class Judge:
         domain, shared = self.domains[problem.domain], tuple(columns)
         key, code = guarded(domain.key, problem), guarded(version_of, domain)
         trouble = next((one for one in (key, code) if isinstance(one, CellResult)), None)
+        if reason := lacking(problem, self.protection):
+            trouble = CellResult(Verdict.UNKNOWN, detail=reason)
         decides = [self._salt, problem.domain, "" if trouble else [key, code] if code else key]
         head = _digest(canonical_json(decides if by == "same" else [*decides, by]))
         ids = [testing.id.encode() for testing in shared]

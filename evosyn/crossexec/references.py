@@ -15,6 +15,7 @@ from evosyn.crossexec.judge import Cell, Judge
 from evosyn.errors import InputError
 from evosyn.jobs import CellResult
 from evosyn.records import Pool, Problem, Solution, Verdict
+from evosyn.sandbox.packages import UNSEEN
 
 TESTING = "human_testing"
 
@@ -93,7 +94,8 @@ def _error(source: str | Path, claim: Claim, result: CellResult) -> InputError:
         failed = [str(index) for index, case in enumerate(result.cases) if case is not Verdict.PASS]
         cases = f" at case {', '.join(failed[:5])}" if failed else ""
         text = f"{result.verdict.name} on the human testing{cases}{detail}"
-        hint = "Correct the source or the testing: one of them is wrong"
+        wrong = "Correct the source or the testing: one of them is wrong"
+        hint = "Show programs what they import" if UNSEEN in result.detail else wrong
     return _at(source, claim.problem, claim.field, text, hint)
 
 

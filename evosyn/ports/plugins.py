@@ -36,7 +36,9 @@ class Argument(NamedTuple):
 class OpenSandbox(Protocol):
     """Opens the sandbox that the user chose, a new one at each call; travels between processes, as a sandbox cannot."""
 
-    def __call__(self, *, workers: int | None, numpy: bool = False, hash_seed: int = 0) -> Sandbox: ...
+    def __call__(self, *, workers: int | None, packages: tuple[str, ...] | None = None, hash_seed: int = 0) -> Sandbox:
+        """A sandbox whose programs see these packages of our own, by default those that the user chose."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,16 @@ class SandboxTools:
         workers: how many programs run at the same time; None for one per core that we may use, as far as their memory
             fits the machine.
         allow_weak: accept less protection than the sandbox demands by default.
-        numpy: have numpy imported in the workers (for HarnessJobs of ours).
+        packages: distributions that programs see beside the standard library, with what these require; they are
+            imported in the workers before the first job.
+        packages_from: the interpreter that has them, which must be of our version; None for our own.
         hash_seed: PYTHONHASHSEED of the programs; another seed shows answers that depend on the order of sets.
     """
 
     workers: int | None = None
     allow_weak: bool = False
-    numpy: bool = False
+    packages: tuple[str, ...] = ()
+    packages_from: str | None = None
     hash_seed: int = 0
 
 

@@ -17,7 +17,8 @@ def open_sandbox(
     *,
     workers: int | None = None,
     allow_weak: bool = False,
-    numpy: bool = False,
+    packages: tuple[str, ...] = (),
+    packages_from: str | None = None,
     hash_seed: int = 0,
     options: Mapping[str, Json] | None = None,
 ) -> Sandbox:
@@ -25,12 +26,13 @@ def open_sandbox(
 
     Args:
         name: `local`, `docker`, or anything else that the registry finds.
-        workers, allow_weak, numpy, hash_seed: see `ports.SandboxTools`.
+        workers, allow_weak, packages, packages_from, hash_seed: see `ports.SandboxTools`.
         options: of its own config.
 
     Raises:
         SandboxUnavailable: it does not work here, or protects too little and `allow_weak` is not set.
-        UsageError: no sandbox of that name, or an option that it does not know.
+        UsageError: no sandbox of that name, an option that it does not know, or a package that cannot be shown.
     """
-    sandbox: Sandbox = registry.make("sandboxes", name, SandboxTools(workers, allow_weak, numpy, hash_seed), options)
+    tools = SandboxTools(workers, allow_weak, packages, packages_from, hash_seed)
+    sandbox: Sandbox = registry.make("sandboxes", name, tools, options)
     return sandbox

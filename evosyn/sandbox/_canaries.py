@@ -71,7 +71,7 @@ def anywhere(_: object) -> bool:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except OSError:
             continue
-        os.unlink(path)  # noqa: PTH108 - no pathlib inside
+        os.unlink(path)
         return False
     return True
 
@@ -111,6 +111,43 @@ def own_uid(uid: int) -> bool:
 
 def processes(pid: int) -> bool:
     return refused([partial(os.open, f"/proc/{pid}/status", os.O_RDONLY)])
+
+
+def packages(installed: dict[str, list[str]]) -> bool:
+    """Whether of what is installed nothing can be imported, read or listed but what is shown."""
+    shown, standard = installed["shown"], os.path.dirname(os.__file__)
+    if not all(comes_from(name, standard, shown) for name in installed["names"]):
+        return False
+    for path in installed["unseen"]:
+        try:
+            seen = os.listdir(path) if os.path.isdir(path) else [os.open(path, os.O_RDONLY)]
+        except OSError:
+            continue
+        if seen:
+            return False
+    tops = ("/", os.path.dirname(standard), standard)
+    folders = itertools.islice((found for top in tops for found in os.walk(top)), MOST_FOLDERS)
+    names = (name for _, below, files in folders for name in (*below, *files))
+    return not any(name.endswith((".dist-info", ".egg-info")) for name in names)
+
+
+def comes_from(name: str, standard: str, shown: list[str]) -> bool:
+    """Whether importing it gives a module of the standard library, of what is shown, or none."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec(name)
+    except (ImportError, ValueError):  # it is loaded, and nobody knows from where
+        return False
+    if spec is None or spec.origin in ("built-in", "frozen"):
+        return True
+    places = [spec.origin] if spec.has_location else list(spec.submodule_search_locations or ())
+    return all(
+        any(place == one or place.startswith(f"{one}/") or one.startswith(f"{place}/") for one in shown)
+        or (place.startswith(f"{standard}/") and "-packages/" not in place)
+        for place in places
+        if place
+    )
 
 
 def others(pid: int) -> set[int]:

@@ -5,22 +5,24 @@ The image needs a Python interpreter and its libraries, nothing else; the sandbo
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.records import Json
 from evosyn.sandbox import _jail
+from evosyn.sandbox.distributions import canonical
+from evosyn.sandbox.packages import SHOWN, Packages, find_packages
 
-PYTHON_LABEL, NUMPY_LABEL = "evosyn.python", "evosyn.numpy"
+PYTHON_LABEL, PACKAGES_LABEL = "evosyn.python", "evosyn.packages"
+"""Where the interpreter is; for each distribution in the folder of its name below `SHOWN` what it is imported as."""
 _SKIPPED = {
-    "site-packages",
-    "dist-packages",
     "__pycache__",
     "test",
     "tests",
@@ -31,16 +33,26 @@ _SKIPPED = {
 }
 
 
-def build_from_host(client: Json, tag: str) -> None:
-    """An image that holds the interpreter that runs now, its shared libraries, and numpy; nothing is fetched."""
-    numpy = _jail.numpy_root()
-    changes = [f"LABEL {PYTHON_LABEL}={_jail.interpreter()}", f"LABEL {NUMPY_LABEL}={numpy}"]
+def build_from_host(
+    client: Json, tag: str, names: Sequence[str] = ("numpy",), packages_from: str | None = None
+) -> None:
+    """An image that holds the interpreter that runs now, its shared libraries, and packages; nothing is fetched.
+
+    Args:
+        names, packages_from: as `find_packages` takes them; each gets a folder with what it requires.
+
+    Raises:
+        UsageError: a package cannot be shown.
+    """
+    packages = {canonical(name): find_packages((name,), packages_from) for name in names}
+    changes = _labels(_jail.interpreter(), {name: list(one.named[0].modules) for name, one in packages.items()})
     with tempfile.TemporaryFile() as archive:
         with tarfile.open(fileobj=archive, mode="w") as tar:
-            files = sorted({Path(os.path.realpath(path.parent), path.name) for path in _host_files(numpy)})
-            _add_folders(tar, {parent for path in files for parent in path.parents})
-            for path in files:
-                tar.add(path, recursive=False, filter=_owned_by_root)
+            files = dict(_host_files(packages))
+            placed = {Path(os.path.realpath(place.parent), place.name): path for place, path in files.items()}
+            _add_folders(tar, {parent for place in placed for parent in place.parents})
+            for place, path in sorted(placed.items()):
+                tar.add(path, str(place), recursive=False, filter=_owned_by_root)
         archive.seek(0)
         _import(client, archive, tag, changes)
 
@@ -67,16 +79,23 @@ def build_with_debootstrap(client: Json, tag: str, suite: str, mirror: str | Non
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise SandboxUnavailable(f"debootstrap failed: {(done.stderr or done.stdout).strip()[-400:]}")
+        numpy = Path(folder + SHOWN, "numpy")
+        numpy.mkdir(parents=True)
+        for path in Path(folder, "usr/lib/python3/dist-packages").glob("numpy"):
+            shutil.move(path, numpy)
         with tarfile.open(fileobj=archive, mode="w") as tar:
             tar.add(folder, arcname=".", filter=_no_devices)
         archive.seek(0)
-        changes = [f"LABEL {PYTHON_LABEL}=/usr/bin/python3", f"LABEL {NUMPY_LABEL}=/usr/lib/python3/dist-packages"]
-        _import(client, archive, tag, changes)
+        _import(client, archive, tag, _labels("/usr/bin/python3", {"numpy": ["numpy"]}))
 
 
 def build_from_dockerfile(client: Json, tag: str, dockerfile: Path) -> None:
     """An image of the user's own Dockerfile, with its folder as context; `python3` must be on its path."""
     client.images.build(path=str(dockerfile.parent), dockerfile=str(dockerfile.resolve()), tag=tag, rm=True)
+
+
+def _labels(python: str, packages: Mapping[str, list[str]]) -> list[str]:
+    return [f"LABEL {PYTHON_LABEL}={python}", f"LABEL {PACKAGES_LABEL}={json.dumps(json.dumps(packages))}"]
 
 
 def _import(client: Json, archive: Json, tag: str, changes: list[str]) -> None:
@@ -100,24 +119,33 @@ def _add_folders(tar: tarfile.TarFile, parents: set[Path]) -> None:
             tar.addfile(link)
 
 
-def _host_files(numpy: Path) -> Iterator[Path]:
-    """The interpreter's files and every shared library that they load."""
-    roots = [Path(_jail.interpreter()), *_jail.interpreter_folders(), numpy / "numpy", numpy / "numpy.libs"]
-    libraries: set[Path] = set()
-    for root in roots:
-        for path in [root] if root.is_file() else _walk(root):
-            yield path
-            if path.name.endswith(".so") or ".so." in path.name or path == Path(_jail.interpreter()):
-                libraries |= _needed(path)
-    for library in sorted(libraries):
-        yield library
+def _host_files(packages: Mapping[str, Packages]) -> Iterator[tuple[Path, Path]]:
+    """By their place in the image: the interpreter's files, packages, and every shared library that they load."""
+    interpreter = Path(_jail.interpreter())
+    files = [(path, path) for root in (interpreter, *_jail.interpreter_folders()) for path in _walk(root)]
+    for name, one in packages.items():
+        for place, source in one.sources():
+            shown, root = Path(SHOWN, name, place), Path(source)
+            files += [(shown / path.relative_to(root), path) for path in (root, *root.rglob("*")) if path.is_file()]
+    libraries = set[Path]()
+    for shown, path in files:
+        yield shown, path
+        if path.name.endswith(".so") or ".so." in path.name or path == interpreter:
+            libraries |= _needed(path)
+    own = {path for _, path in files}
+    for library in sorted(libraries - own):
+        yield library, library
         if library.is_symlink():
-            yield library.parent / library.readlink()
+            target = library.parent / library.readlink()
+            yield target, target
 
 
 def _walk(root: Path) -> Iterator[Path]:
+    if root.is_file():
+        yield root
     for folder, names, files in os.walk(root):
-        names[:] = [name for name in names if name not in _SKIPPED]
+        here, hidden = os.path.realpath(folder), _jail.hidden_folders()
+        names[:] = [name for name in names if name not in _SKIPPED and f"{here}/{name}" not in hidden]
         for name in files:
             if not name.endswith((".pyc", ".a", ".h")):
                 yield Path(folder, name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
 import itertools
 import marshal
 import os
@@ -31,6 +30,7 @@ from evosyn.sandbox import _filter
 from evosyn.sandbox._inside import landlock
 from evosyn.sandbox._inside.child import KEPT
 from evosyn.sandbox._inside.hosts import MOST, MOST_HARNESSES
+from evosyn.sandbox.packages import NO_PACKAGES, SHOWN, Packages
 
 JailKind = Literal["bwrap", "bare"]
 MODULES = (
@@ -90,13 +90,13 @@ class JailSpec:
 
     Attributes:
         kind: how they are confined.
-        numpy: numpy is imported before the first job.
+        packages: what programs see beside the standard library; imported before the first job.
         hash_seed: PYTHONHASHSEED of the programs, so that set order repeats.
         landlock_abi: use no newer one, as on an older kernel.
     """
 
     kind: JailKind
-    numpy: bool = False
+    packages: Packages = NO_PACKAGES
     hash_seed: int = 0
     landlock_abi: int = landlock.NEWEST
 
@@ -120,7 +120,7 @@ def spawn(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env=environment(spec.hash_seed, numpy=spec.numpy),
+            env=environment(spec.hash_seed, packages=bool(spec.packages)),
             cwd="/",
             pass_fds=(theirs.fileno(),),
             start_new_session=True,
@@ -135,6 +135,11 @@ def spawn(
         ours.sendall(blob)
     ours.setblocking(False)
     return process, ours
+
+
+def shown(spec: JailSpec) -> list[str]:
+    """The paths of the packages as programs find them."""
+    return [source if spec.kind == "bare" else f"{SHOWN}/{place}" for place, source in spec.packages.sources()]
 
 
 def launcher(
@@ -176,16 +181,19 @@ def _command(spec: JailSpec, control: int) -> list[str]:
         path = Path(top)
         if path.is_symlink():
             command += ["--symlink", str(path.readlink()), top]
-    bounds = _readable(spec)
+    bounds = {bound: bound for bound in _readable()}
+    bounds |= {f"{SHOWN}/{place}": source for place, source in spec.packages.sources()}
     for folder in _parents([*bounds, *_DEVICES]):  # bubblewrap would make them 0700, closed to the uid inside
         command += ["--perms", "0755", "--dir", folder]
-    for bound in bounds:
-        command += ["--ro-bind", bound, bound]
-    for hidden in _hidden():
+    for place, source in bounds.items():
+        command += ["--ro-bind", source, place]
+    for hidden in hidden_folders():
         command += ["--tmpfs", hidden]
+    if spec.packages:  # one may look for the interpreter's libraries from where it was installed
+        command += ["--setenv", "LD_LIBRARY_PATH", f"{os.path.realpath(sys.base_prefix)}/lib"]
     for device in _DEVICES:
         command += ["--dev-bind", device, device]
-    sealed = [word for place in (*_hidden(), "/") for word in ("--remount-ro", place)]
+    sealed = [word for place in (*hidden_folders(), "/") for word in ("--remount-ro", place)]
     return [*command, "--dir", "/tmp", "--chdir", "/tmp", *sealed, "--", *python]
 
 
@@ -195,16 +203,18 @@ def _parents(paths: list[str]) -> list[str]:
     return sorted(folder for folder in found if not Path(folder).is_symlink())
 
 
-def environment(hash_seed: int, *, numpy: bool) -> dict[str, str]:
+def environment(hash_seed: int, *, packages: bool) -> dict[str, str]:
     """The whole environment of a jail."""
     found = {"PYTHONHASHSEED": str(hash_seed), "LANG": "C.UTF-8", "HOME": "/tmp", "PATH": "/nonexistent"}
-    if numpy:
+    if packages:  # these start no threads when they are imported
         found |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     return found
 
 
 def _config(spec: JailSpec) -> dict[str, Json]:
-    root = os.geteuid() == 0
+    root, bare = os.geteuid() == 0, spec.kind == "bare"
+    sources = [source for _, source in spec.packages.sources()]
+    readable = [*_readable_parts(), *sources] if bare else [*_readable(), SHOWN]
     return {
         "filter": _filter.for_machine(),
         "rlimits": {
@@ -212,14 +222,15 @@ def _config(spec: JailSpec) -> dict[str, Json]:
             "RLIMIT_NPROC": TASKS if spec.kind == "bwrap" or root else _own_tasks() + 512,
         },
         "uids": [FIRST_UID + (os.getpid() % 100_000) * 1000 + next(_started) % 1000, NOBODY] if root else [],
-        "keep_read": root and spec.kind == "bare" and not all(map(_open_to_all, _readable(spec))),
-        "die_with_parent": spec.kind == "bare",
+        "keep_read": root and bare and not all(map(_open_to_all, readable)),
+        "die_with_parent": bare,
         "dumpable": False,
         "landlock_abi": spec.landlock_abi,
-        "readable": [*_readable(spec), *_DEVICES],
+        "readable": [*readable, *_DEVICES],
         "writable": ["/dev/null"],
-        "warm": [*WARM, *(["numpy", "pickle"] if spec.numpy else [])],
-        "path": [str(numpy_root())] if spec.numpy else [],
+        "warm": WARM,
+        "packages": spec.packages.warm(),
+        "path": list(dict.fromkeys(one.root for one in spec.packages.every)) if bare else [SHOWN],
     }
 
 
@@ -243,40 +254,53 @@ def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
-def _readable(spec: JailSpec) -> list[str]:
+@functools.cache
+def _readable() -> tuple[str, ...]:
     """The interpreter, its library and the system's shared libraries: folders and files to be seen read-only."""
     found = [Path(interpreter()), *interpreter_folders()]
     triplet = sysconfig.get_config_var("MULTIARCH") or ""
     for folder in ("/usr/lib64", f"/usr/lib/{triplet}", "/usr/local/lib", "/lib64", f"/lib/{triplet}"):
         if folder.rstrip("/") not in ("/usr/lib", "/lib"):
-            found.append(Path(os.path.realpath(folder)))
+            found.append(Path(folder))
     found += [Path("/etc/ld.so.cache"), Path("/usr/share/zoneinfo"), Path("/usr/lib/locale")]
-    if spec.numpy:
-        root = numpy_root()
-        found += [root / "numpy", root / "numpy.libs"]
-    unique = [path for path in dict.fromkeys(found) if path.exists()]
-    return [str(path) for path in unique if not any(parent in unique for parent in path.parents)]
+    unique = [path for path in dict.fromkeys(map(Path.resolve, found)) if path.exists()]
+    return tuple(str(path) for path in unique if not any(parent in unique for parent in path.parents))
 
 
 def interpreter_folders() -> list[Path]:
-    """The folders of the standard library and, off the system's own places, of the interpreter's shared libraries."""
+    """The folders of the standard library and, off the system's own places, of the interpreter's shared libraries.
+
+    Of the interpreter itself: a virtual environment calls the folder of its own packages one of the platform's library.
+    """
     prefix = Path(os.path.realpath(sys.base_prefix))
-    folders = [Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("platstdlib"))]
+    base = sysconfig.get_config_var("installed_platbase")
+    folders = [Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("platstdlib", vars={"platbase": base}))]
     return folders if str(prefix) == "/usr" else [prefix / "lib", *folders]
 
 
-def _hidden() -> list[str]:
-    """Folders of installed packages below what is bound: programs see the standard library only."""
-    stdlib = Path(sysconfig.get_path("stdlib"))
-    folders = [stdlib / "site-packages", stdlib / "dist-packages"]
-    return [str(folder) for folder in folders if folder.is_dir()]
+def own_folders() -> list[str]:
+    """Where our own modules are imported from, but for folders of which something is bound."""
+    package = str(Path(__file__).parents[1])
+    entries = {os.path.realpath(entry): None for entry in (*sys.path, package) if entry and os.access(entry, os.R_OK)}
+    standard = {f"{folder.resolve()}/lib-dynload" for folder in interpreter_folders()}
+    above = {str(parent) for bound in _readable() for parent in (Path(bound), *Path(bound).parents)}
+    above |= {str(folder.resolve()) for folder in interpreter_folders()}
+    return [entry for entry in entries if Path(entry).is_dir() and entry not in above | standard]
 
 
-def numpy_root() -> Path:
-    spec = importlib.util.find_spec("numpy")
-    if spec is None or spec.origin is None:
-        raise SandboxUnavailable("numpy workers were asked for, but numpy is not installed")
-    return Path(spec.origin).resolve().parent.parent
+@functools.cache
+def hidden_folders() -> tuple[str, ...]:
+    """Folders below what is bound that programs do not see: those of installed packages, and where ours come from."""
+    bounds = _readable()
+    found = dict.fromkeys([*landlock.installed(bounds), *own_folders()])
+    below = [one for one in found if any(one.startswith(f"{bound}/") for bound in bounds)]
+    return tuple(one for one in below if not any(one.startswith(f"{other}/") for other in below))
+
+
+@functools.cache
+def _readable_parts() -> tuple[str, ...]:
+    """Of `_readable` all but what is hidden, for a jail without a view of its own."""
+    return tuple(landlock.around(_readable(), hidden_folders()))
 
 
 @functools.cache

@@ -9,13 +9,16 @@ import os
 import secrets
 import socket
 import tempfile
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import Call, CallsJob, Limits, Protection, Status
 from evosyn.records import Json
 from evosyn.sandbox import _jail
+from evosyn.sandbox._inside import landlock
 from evosyn.sandbox._worker import Launch
 from evosyn.sandbox.local import LocalSandbox
 
@@ -40,6 +43,7 @@ NAMES = {
     "processes": "our processes are not visible",
     "proc": "memory and environment of other processes cannot be read",
     "trace": "no tracing of other processes",
+    "packages": "nothing installed but the packages that were named",
     "calls": "no way to the kernel but that of ordinary programs",
     "memory": "memory limit",
     "maps": "memory limit, also for many maps",
@@ -51,6 +55,7 @@ _OPTIONAL = ("own_uid", "processes", "time_limit")
 """What may be missing from a sandbox that is not weak."""
 _PYTHON = "import sys\ndef python(): return f'{sys.implementation.name} {sys.version.split()[0]}'"
 _cache: dict[tuple[str, str], Protection] = {}
+_seen: set[tuple[str, ...]] = set()
 
 
 def protection_of(kind: _jail.JailKind) -> Protection:
@@ -80,9 +85,48 @@ def protection_from(backend: str, kind: str, version: str, launch: Launch, *, ow
         level: Literal["strong", "medium", "weak"] = "medium" if enough else "weak"
         if enough and own_view and "processes" in held:
             level = "strong"
-        named = (tuple(NAMES[name] for name in names) for names in (held, lacks))
-        _cache[key] = Protection(backend, level, f"{version}, {python}", *named)
+        holds, missing = (tuple(NAMES[name] for name in names) for names in (held, lacks))
+        _cache[key] = Protection(backend, level, f"{version}, {python}", holds, missing)
     return _cache[key]
+
+
+def with_packages(sandbox: LocalSandbox, shown: Sequence[str]) -> LocalSandbox:
+    """The sandbox, once a worker of it was seen to start with its packages and to show no others.
+
+    Args:
+        shown: paths of the packages as programs find them.
+
+    Raises:
+        SandboxUnavailable: naming the package that cannot be shown, or others are seen; the sandbox is closed.
+    """
+    key = (sandbox.protection.backend, sandbox.protection.programs, *shown)
+    if not shown or key in _seen:
+        return sandbox
+    try:
+        call = Call(("packages", installed_here(shown)))
+        ((tried,),) = sandbox.run([CallsJob(_canaries(), "canary", (call,), Limits(wall_s=20.0, budget_s=60.0))])
+        if tried.value is not True and NAMES["packages"] not in sandbox.protection.lacks:
+            why = tried.detail or "another one can be imported, read or listed"
+            raise SandboxUnavailable(f"programs would not see the named packages alone: {why}; see docs/sandbox.md")
+    except BaseException:
+        sandbox.close()
+        raise
+    _seen.add(key)
+    return sandbox
+
+
+def _canaries() -> str:
+    return resources.files("evosyn.sandbox").joinpath("_canaries.py").read_text(encoding="utf-8")
+
+
+def installed_here(shown: Sequence[str]) -> Json:
+    """What is installed here: what its modules are called, and folders and files of which nothing may be seen."""
+    folders = dict.fromkeys([*_jail.own_folders(), *landlock.installed(map(str, _jail.interpreter_folders()))])
+    entries = [entry for folder in folders for entry in Path(folder).iterdir()]
+    modules = (entry.name.partition(".")[0] for entry in entries if entry.suffix in ("", ".py", ".so"))
+    unseen = [*folders, __file__, *(str(entry) for entry in entries if entry.name.endswith(landlock.METADATA))]
+    names = {name for name in modules if name.isidentifier() and not name.startswith("__")}
+    return {"names": sorted({*names, "evosyn"}), "unseen": unseen, "shown": list(shown)}
 
 
 class _Tried(NamedTuple):
@@ -105,8 +149,9 @@ def _try(launch: Launch) -> _Tried:
         port, pid = server.getsockname()[1], os.getpid()
         arguments: dict[str, Json] = {canary: str(target) for canary, target in targets.items()}
         arguments |= {"network": port, "datagrams": port, "environment": name, "own_uid": os.getuid()}
+        arguments["packages"] = installed_here([])
         arguments |= dict.fromkeys(("signals", "processes", "proc", "trace"), pid)
-        program = resources.files("evosyn.sandbox").joinpath("_canaries.py").read_text(encoding="utf-8")
+        program = _canaries()
         os.environ[name] = "secret"
         try:
             calls = tuple(Call((canary, arguments.get(canary))) for canary in NAMES if canary != "time_limit")

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from evosyn import __version__
-from evosyn.errors import SandboxUnavailable, UnavailableError
+from evosyn.errors import SandboxUnavailable, UnavailableError, UsageError
 from evosyn.jobs import HarnessJob, Job, Protection
 from evosyn.ports import SandboxTools
 from evosyn.records import Json
@@ -63,11 +63,12 @@ class NodeSandbox:
                 backend,
                 workers=self._workers,
                 allow_weak=tools.allow_weak,
-                numpy=tools.numpy,
+                packages=tools.packages,
+                packages_from=tools.packages_from,
                 hash_seed=tools.hash_seed,
                 options=options,
             )
-        except (UnavailableError, OSError) as error:
+        except (UnavailableError, UsageError, OSError) as error:
             self._trouble = str(error)
 
     def hello(self) -> Hello:

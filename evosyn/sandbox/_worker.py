@@ -186,6 +186,8 @@ class Worker:
     def _hello(self, frame: bytes) -> None:
         try:
             said = wire.decode(frame)
+            if "trouble" in said:
+                raise WorkerDied(str(said["trouble"]))
             self.held = tuple(str(name) for name in said["held"])
         except (wire.Malformed, TypeError, KeyError) as error:
             raise WorkerDied(f"not a greeting: {error}") from error

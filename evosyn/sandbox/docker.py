@@ -10,10 +10,12 @@ The image is `evosyn-sandbox` (`evosyn sandbox build-image`), or what EVOSYN_SAN
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import platform
 import socket
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -22,8 +24,10 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.ports import PluginConfig, SandboxTools
 from evosyn.records import Json
 from evosyn.sandbox import _filter, _jail, _memory, _owners
-from evosyn.sandbox._image import NUMPY_LABEL, PYTHON_LABEL, docker_client
+from evosyn.sandbox._image import PACKAGES_LABEL, PYTHON_LABEL, docker_client
+from evosyn.sandbox.distributions import canonical
 from evosyn.sandbox.local import LocalSandbox
+from evosyn.sandbox.packages import SHOWN, digest_of
 
 IMAGE = "evosyn-sandbox"
 VERSION = "docker-2"
@@ -35,13 +39,25 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """What the containers of one sandbox have in common; `python` and `numpy` are places inside the image."""
+    """What the containers of one sandbox have in common.
+
+    Attributes:
+        python: its place inside the image.
+        digest: of the image.
+        packages: by distribution what each is imported as.
+    """
 
     image: str
     runtime: str | None
     python: str
-    numpy: str | None
+    digest: str
+    packages: Mapping[str, list[str]]
     hash_seed: int = 0
+
+    @property
+    def shown(self) -> list[str]:
+        """Folders of packages inside the image."""
+        return [f"{SHOWN}/{name}" for name in self.packages]
 
 
 def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: ARG001
@@ -55,15 +71,19 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
 
     count = _memory.chosen_workers(tools.workers)
     client = docker_client()
-    spec = _spec(client, tools.numpy)
+    spec = replace(_spec(client, tools.packages), hash_seed=tools.hash_seed)
     remove_leftovers(client)
     kind = f"{spec.image}@{spec.runtime}"
     version = f"{VERSION}+{spec.runtime or 'runc'}"
-    protection = _probe.protection_from("docker", kind, version, Containers(client, spec).launch, own_view=True)
+    plain = Containers(client, replace(spec, packages={}))
+    protection = _probe.protection_from("docker", kind, version, plain.launch, own_view=True)
     if protection.level == "weak" and not tools.allow_weak:
         raise SandboxUnavailable(f"the Docker sandbox does not hold: {', '.join(protection.lacks)}")
-    containers = Containers(client, replace(spec, hash_seed=tools.hash_seed))
-    return LocalSandbox(containers.launch, protection, count, _memory.Memory(count, bounds=containers))
+    containers = Containers(client, spec)
+    digest = digest_of([spec.digest, spec.hash_seed, sorted(spec.packages)])
+    held = replace(protection, packages=tuple(spec.packages), programs=digest)
+    sandbox = LocalSandbox(containers.launch, held, count, _memory.Memory(count, bounds=containers))
+    return _probe.with_packages(sandbox, spec.shown)
 
 
 def remove_leftovers(client: Json) -> int:
@@ -182,7 +202,7 @@ def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, Co
     created = api.create_container(
         spec.image,
         command=[spec.python, "-s", "-S", "-P", "-B", "-X", "utf8", "-c", _jail.BOOT, "0", "1"],
-        environment=_jail.environment(spec.hash_seed, numpy=spec.numpy is not None),
+        environment=_jail.environment(spec.hash_seed, packages=bool(spec.packages)),
         user=f"{_jail.NOBODY}:{_jail.NOBODY}",
         working_dir="/",
         stdin_open=True,
@@ -212,24 +232,29 @@ def _config(spec: ContainerSpec) -> dict[str, Json]:
         "dumpable": False,
         "readable": ["/"],
         "writable": ["/dev/null"],
-        "warm": [*_jail.WARM, *(["numpy", "pickle"] if spec.numpy else [])],
-        "path": [spec.numpy] if spec.numpy else [],
+        "warm": _jail.WARM,
+        "packages": dict(spec.packages),
+        "path": spec.shown,
     }
 
 
-def _spec(client: Json, numpy: bool) -> ContainerSpec:
+def _spec(client: Json, packages: Sequence[str]) -> ContainerSpec:
     name = os.environ.get("EVOSYN_SANDBOX_IMAGE", IMAGE)
     try:
-        labels = client.images.get(name).labels
+        image = client.images.get(name)
     except _errors() as error:
         raise SandboxUnavailable(
             f"the engine has no image {name!r} ({error}); make it with: evosyn sandbox build-image"
         ) from error
-    place = labels.get(NUMPY_LABEL)
-    if numpy and not place:
-        raise SandboxUnavailable(f"the image {name!r} does not say where it has numpy (label {NUMPY_LABEL})")
-    runtime = os.environ.get("EVOSYN_SANDBOX_RUNTIME") or None
-    return ContainerSpec(name, runtime, labels.get(PYTHON_LABEL, "python3"), place if numpy else None)
+    held, wanted = json.loads(image.labels.get(PACKAGES_LABEL, "{}")), [canonical(package) for package in packages]
+    if missing := [package for package in wanted if package not in held]:
+        words = " ".join(f"--package {package}" for package in dict.fromkeys([*held, *missing]))
+        raise SandboxUnavailable(
+            f"the image {name!r} does not hold {', '.join(missing)} (label {PACKAGES_LABEL}); make it again with: "
+            f"evosyn sandbox build-image {words}"
+        )
+    runtime, python = os.environ.get("EVOSYN_SANDBOX_RUNTIME") or None, image.labels.get(PYTHON_LABEL, "python3")
+    return ContainerSpec(name, runtime, python, image.id, {package: held[package] for package in wanted})
 
 
 def _errors() -> tuple[type[BaseException], ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import ItemOutcome, Job, Protection
@@ -19,6 +20,7 @@ from evosyn.sandbox._memory import Memory
 from evosyn.sandbox._pool import WorkerPool
 from evosyn.sandbox._tasks import Batch, make_task
 from evosyn.sandbox._worker import Launch
+from evosyn.sandbox.packages import find_packages
 
 
 class LocalSandbox:
@@ -74,6 +76,7 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
 
     Raises:
         SandboxUnavailable: none starts, or all protect too little and `allow_weak` is not set.
+        UsageError: a package cannot be shown.
     """
     from evosyn.sandbox import _probe
 
@@ -81,7 +84,7 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
         raise SandboxUnavailable(
             f"the local sandbox needs Linux, this is {sys.platform}: use --sandbox docker (Docker Desktop, Colima)"
         )
-    count = _memory.chosen_workers(tools.workers)
+    count, packages = _memory.chosen_workers(tools.workers), find_packages(tools.packages, tools.packages_from)
     reasons = []
     kinds: tuple[_jail.JailKind, ...] = ("bwrap", "bare") if _jail.bwrap_path() else ("bare",)
     for kind in kinds:
@@ -92,8 +95,10 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
             continue
         if protection.level != "weak" or (tools.allow_weak and kind == kinds[-1]):
             memory = _memory.open_memory(count)
-            spec = _jail.JailSpec(kind, tools.numpy, tools.hash_seed)
-            return LocalSandbox(_jail.launcher(spec, memory.enter), protection, count, memory)
+            spec = _jail.JailSpec(kind, packages, tools.hash_seed)
+            held = replace(protection, packages=packages.labels(), programs=packages.digest(tools.hash_seed))
+            sandbox = LocalSandbox(_jail.launcher(spec, memory.enter), held, count, memory)
+            return _probe.with_packages(sandbox, _jail.shown(spec))
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
     raise SandboxUnavailable(
         f"no local sandbox protects enough on this machine ({'; '.join(reasons)}). Install bubblewrap, use the docker "

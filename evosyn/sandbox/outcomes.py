@@ -9,6 +9,7 @@ from evosyn.escaping import one_line
 from evosyn.jobs import ChecksJob, ItemOutcome, Job, Status, StdioJob
 from evosyn.records import Json
 from evosyn.sandbox._inside import wire
+from evosyn.sandbox.packages import explained
 
 _STATUSES = tuple(Status)
 KEPT_BYTES = 1 << 20
@@ -86,7 +87,7 @@ def outcome_of(kind: type[Job], record: wire.Record) -> ItemOutcome:
     """What a record of such a job says."""
     if record.code != wire.OK:
         detail = record.payload.decode("utf-8", "replace")
-        return ItemOutcome(_STATUSES[record.code], detail=one_line(detail), seconds=record.seconds)
+        return ItemOutcome(_STATUSES[record.code], detail=one_line(explained(detail)), seconds=record.seconds)
     value: Json = None
     if issubclass(kind, StdioJob):
         value = record.payload.decode("utf-8", "replace")

@@ -324,7 +324,10 @@ def _unlike(hello: Hello, wanted: Protection) -> str:
         return f"has evosyn {hello.version}, here is {__version__}; install the same version"
     held = hello.protection
     if (held.backend, held.level, held.version) == (wanted.backend, wanted.level, wanted.version):
-        return ""
+        there, here = (", ".join(one.packages) or "no packages" for one in (held, wanted))
+        if held.programs == wanted.programs:
+            return ""
+        return f"its programs see other files ({there}) than those of the others ({here}); install the same versions"
     return (
         f"its sandbox is {held.backend} {held.level} ({held.version}), that of the others {wanted.backend} "
         f"{wanted.level} ({wanted.version}); see `evosyn doctor` there"

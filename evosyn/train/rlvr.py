@@ -20,6 +20,7 @@ from evosyn.errors import UsageError
 from evosyn.ports import Feed, Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
+from evosyn.sandbox.packages import require_shown
 from evosyn.sharing import Company
 from evosyn.train.config import RlvrConfig
 from evosyn.train.data import fit_lengths, prompt_of, tasks_of
@@ -124,6 +125,7 @@ def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox, make_feed: Make
     domains = domains_named({sample.domain for sample in start.samples})
     verdicts = start.resources.enter_context(SqliteVerdicts(start.run.file("verdicts.sqlite")))
     company = Company(share=config.reward.company)
+    require_shown((task.problem for task in tasks_of(start.samples).values()), sandbox.protection)
     scorer = Scorer(reward_judge(sandbox, domains, config.reward.limits, verdicts, company=company))
     early = EarlyScorer(scorer, start.tokenizer)
     tasks, length = tasks_of(start.samples), config.rollout.max_completion

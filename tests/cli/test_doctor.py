@@ -1,6 +1,7 @@
 """`evosyn doctor --model`: what a model's answers say about it, before anything depends on them."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 from evosyn.cli import doctor
 from evosyn.errors import UsageError
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer, refuses
+from evosyn.workbench import SandboxConfig
 
 
 def found(server, *more):
@@ -84,3 +86,13 @@ def test_what_is_wrong_in_the_command_is_told_apart_from_what_is_wrong_out_there
     with pytest.raises(UsageError, match=told) as found:
         CliRunner().invoke(doctor.command, ["--model", *line], standalone_mode=False, catch_exceptions=False)
     assert found.value.exit_code == 2
+
+
+def test_what_programs_see_is_said_and_seen_to_be_imported() -> None:
+    def said(*packages: str) -> doctor.Finding:
+        return doctor._packages(SandboxConfig(packages=packages, workers=1, allow_weak=True))
+
+    assert said().detail == "standard library only"
+    assert re.fullmatch(r"numpy \d\S+, PyYAML \d\S+ from \S+python\S*", said("numpy", "pyyaml").detail)
+    refused = said("no-such-distribution")
+    assert not refused.works and "no-such-distribution is not installed" in refused.detail

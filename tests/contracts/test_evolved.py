@@ -30,7 +30,7 @@ class TestStrategies(EvolvedContract):
     @classmethod
     def _running(cls):
         try:
-            sandbox = open_sandbox(workers=1, allow_weak=True, numpy=True)
+            sandbox = open_sandbox(workers=1, allow_weak=True, packages=("numpy",))
         except SandboxUnavailable as error:
             pytest.skip(str(error))
         with sandbox:

@@ -47,7 +47,7 @@ TESTINGS = [
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with open_sandbox("local", workers=2, numpy=True, allow_weak=True) as opened:
+    with open_sandbox("local", workers=2, packages=("numpy",), allow_weak=True) as opened:
         yield opened
 
 

@@ -17,7 +17,7 @@ from evosyn.textual import similarity as similar_to
 @pytest.fixture(scope="session")
 def runner() -> Iterator[SandboxedRunner]:
     try:
-        sandbox = open_sandbox(workers=2, allow_weak=True, numpy=True)
+        sandbox = open_sandbox(workers=2, allow_weak=True, packages=("numpy",))
     except SandboxUnavailable as error:
         pytest.skip(str(error))
     with sandbox:

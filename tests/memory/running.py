@@ -25,6 +25,7 @@ from evosyn.ports import Sandbox
 from evosyn.records import Json
 from evosyn.sandbox import _image, _jail, _probe, docker, open_sandbox
 from evosyn.sandbox.local import LocalSandbox
+from evosyn.sandbox.packages import find_packages
 from tests.memory.finding import Finder
 from tests.memory.modes import Own, Recording, Scanners
 from tests.memory.neighbours import Mode
@@ -196,14 +197,15 @@ def _configured(
 
 def _sandbox(backend: str, numpy: bool) -> Sandbox:
     """One worker, not yet started; skips where the backend does not work here."""
+    packages = ("numpy",) if numpy else ()
     try:
         if backend == "docker":
             client = _image.docker_client()
-            if not client.images.list(name="evosyn-sandbox"):
+            if not client.images.list(name="evosyn-sandbox", filters={"label": _image.PACKAGES_LABEL}):
                 _image.build_from_host(client, "evosyn-sandbox")
-            return open_sandbox("docker", workers=1, numpy=numpy)
+            return open_sandbox("docker", workers=1, packages=packages)
         kind: _jail.JailKind = "bwrap" if backend == "bwrap" else "bare"
-        spec = _jail.JailSpec(kind, numpy)
+        spec = _jail.JailSpec(kind, find_packages(packages))
         return LocalSandbox(_jail.launcher(spec), _probe.protection_of(kind), 1)
     except EvosynError as error:
         pytest.skip(f"{backend}: {error}")

@@ -19,7 +19,7 @@ def require(name: str) -> None:
         client = _image.docker_client()
     except EvosynError as error:
         pytest.skip(str(error))
-    if not client.images.list(name="evosyn-sandbox"):
+    if not client.images.list(name="evosyn-sandbox", filters={"label": _image.PACKAGES_LABEL}):
         _image.build_from_host(client, "evosyn-sandbox")
 
 

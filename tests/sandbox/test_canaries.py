@@ -48,6 +48,7 @@ def test_every_canary_falls_where_nothing_protects(victim: int, tmp_path: Path) 
     import socket
 
     arguments: dict[str, object] = {"environment": "HOME", "own_uid": os.getuid(), "execute": None}
+    arguments["packages"] = _probe.installed_here([])
     arguments |= dict.fromkeys(("signals", "processes", "proc", "trace"), victim)
     for name in (*CHANGES, "read_file"):
         (tmp_path / name).mkdir()

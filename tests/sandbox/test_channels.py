@@ -20,7 +20,7 @@ def jails(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "bare":
             patch.setattr(_jail, "bwrap_path", lambda: None)
-        with open_sandbox(workers=2, allow_weak=True, numpy=True) as opened:
+        with open_sandbox(workers=2, allow_weak=True, packages=("numpy",)) as opened:
             yield opened
 
 
@@ -142,7 +142,7 @@ def test_the_tasks_of_two_sandboxes_are_not_counted_together(jails: Sandbox) -> 
 
 def test_how_many_threads_a_program_may_have_does_not_depend_on_what_lives_beside_it(jails: Sandbox) -> None:
     assert jails.run([CallsJob("def f(x): return x", "f", (Call((1,)),))] * 2)
-    with open_sandbox(workers=1, allow_weak=True, numpy=True) as sandbox:
+    with open_sandbox(workers=1, allow_weak=True, packages=("numpy",)) as sandbox:
         job = CallsJob(MANY, "f", (Call((56,)),))
         assert sandbox.run([job])[0][0].value == 56
         held = [sandbox.share({"c": number}) for number in range(16)]
@@ -156,7 +156,7 @@ def test_how_many_threads_a_program_may_have_does_not_depend_on_what_lives_besid
 @pytest.mark.parametrize("limits", [Limits(memory_mb=128), Limits(cpu_s=0.1)], ids=["memory", "time"])
 def test_a_job_beside_a_context_ends_as_it_would_if_it_were_not_the_first(limits: Limits) -> None:
     context = [[] for _ in range(1_300_000)]
-    with open_sandbox(workers=1, allow_weak=True, numpy=True) as sandbox:
+    with open_sandbox(workers=1, allow_weak=True, packages=("numpy",)) as sandbox:
         key = sandbox.share({"c": context})
         job = HarnessJob("def main(program, context, argument): return len(context['c'])", "", key, 1, limits)
         found = [sandbox.run([job])[0][0] for _ in range(3)]

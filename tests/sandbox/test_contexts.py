@@ -29,7 +29,7 @@ ADDS = "def main(program, context, argument):\n    return context['a'] + argumen
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Any]:
-    with open_sandbox(workers=1, allow_weak=True, numpy=True) as opened:
+    with open_sandbox(workers=1, allow_weak=True, packages=("numpy",)) as opened:
         yield opened
 
 
@@ -66,7 +66,7 @@ def test_a_worker_forgets_what_it_is_told_and_nothing_else() -> None:
 
 def test_hosts_end_with_what_they_are_for() -> None:
     """One lives for each context that is asked for again, below one for each harness, and no more than so many."""
-    with open_sandbox(workers=1, allow_weak=True, numpy=True) as sandbox:
+    with open_sandbox(workers=1, allow_weak=True, packages=("numpy",)) as sandbox:
 
         def living(harness: str, keys: list[str]) -> int:
             outcomes = sandbox.run([HarnessJob(harness, "", key, 2) for key in keys])

@@ -33,7 +33,7 @@ def client() -> object:
         engine = _image.docker_client()
     except EvosynError as error:
         pytest.skip(str(error))
-    if not engine.images.list(name="evosyn-sandbox"):
+    if not engine.images.list(name="evosyn-sandbox", filters={"label": _image.PACKAGES_LABEL}):
         _image.build_from_host(engine, "evosyn-sandbox")
     return engine
 

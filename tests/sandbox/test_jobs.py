@@ -286,7 +286,7 @@ def test_a_harness_runs_beside_the_program_with_its_shared_context(backend: str)
         "def main(program, context, argument):\n    names = {}\n    exec(program, names)\n"
         "    return names['rank'](context['a']) * argument\n"
     )
-    with open_sandbox(backend, workers=1, numpy=True) as opened:
+    with open_sandbox(backend, workers=1, packages=("numpy",)) as opened:
         key = opened.share({"a": numpy.arange(6.0).reshape(2, 3)})
         jobs = [HarnessJob(harness, f"def rank(a): return {body}", key, 2) for body in ("a.sum()", "a.shape", "1 / 0")]
         (good,), (shape,), (bad,) = opened.run(jobs)

@@ -46,6 +46,7 @@ def open_folder() -> Iterator[Path]:
     [
         ("tests/sandbox/test_jobs.py", "not docker"),
         ("tests/sandbox/test_canaries.py", "not docker"),
+        ("tests/sandbox/test_packages.py", "not docker and not slow"),
         ("tests/hostile/test_hostile.py", "not docker and not long"),
         *(
             pytest.param(("tests/hostile", "not docker and long", f"{part}/{PARTS}"), marks=pytest.mark.long)

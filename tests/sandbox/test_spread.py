@@ -373,6 +373,21 @@ def test_an_actor_that_dies_with_two_batches_is_begun_anew_and_its_node_is_kept(
     assert len(cluster.actors) == 2
 
 
+def test_a_node_whose_programs_see_other_packages_is_refused_by_name(cluster, caplog):
+    shown = iter(("numpy 1", "numpy 2"))
+
+    def begin(*_):
+        held, name = Answering(), next(shown)
+        protection = Protection("local", "strong", "1", packages=(name,), programs=name)
+        held.hello = lambda: Hello(__version__, protection, 1, "", "process")
+        return cluster.actors.append(Remote(held)) or cluster.actors[-1]
+
+    nodes, cluster._begin = [{**cluster.nodes()[0], "NodeID": name, "NodeManagerAddress": name} for name in "ab"], begin
+    cluster.nodes = lambda: nodes
+    assert len(RayNodes(cluster, RayConfig(), SandboxTools()).nodes()) == 1
+    assert "numpy 1" in caplog.text and "numpy 2" in caplog.text
+
+
 def test_a_cluster_holds_what_is_shared_for_as_long_as_its_key_is_held(cluster):
     nodes, sent = RayNodes(cluster, RayConfig(), SandboxTools()), []
     (node,) = nodes.nodes()

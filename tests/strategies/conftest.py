@@ -12,7 +12,7 @@ from evosyn.sandbox import open_sandbox
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     try:
-        opened = open_sandbox(workers=2, allow_weak=True, numpy=True)
+        opened = open_sandbox(workers=2, allow_weak=True, packages=("numpy",))
     except SandboxUnavailable as error:
         pytest.skip(str(error))
     with opened:

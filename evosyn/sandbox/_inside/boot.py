@@ -9,33 +9,29 @@ import _socket
 import contextlib
 import ctypes
 import gc
+import marshal
 import os
 import resource
 import signal
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.machinery import FileFinder
 from typing import Any
 
 from evosyn.sandbox._inside import child, forker, landlock, script, seccomp, work
 from evosyn.sandbox._inside.alarm import Alarm
 from evosyn.sandbox._inside.remote import Remote
-from evosyn.sandbox._inside.supervisor import Supervisor
+from evosyn.sandbox._inside.supervisor import FRAME, Supervisor
 
+_CLONE_THREAD = 0x10000
+_PACKAGES = "/packages"
 _PR_SET_DUMPABLE, _PR_SET_KEEPCAPS = 4, 8
 _M_ARENA_MAX = -8
 
 
 def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
     """Entry of the boot script; returns never."""
-    sys.path[:] = config["path"] + [entry for entry in sys.path if entry not in ("", *config["path"])]
-    for name in config["warm"]:
-        try:
-            __import__(name)
-        except ImportError:
-            if name == "numpy":
-                raise
-    script.prepare()
     own = {handle: os.dup(handle) for handle in {requests, replies}}
     for handle in {*own} - {0, 1, 2}:
         os.close(handle)  # nothing of the stream may be left where a child could find it
@@ -45,7 +41,16 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_IGN)
     _one_heap()
-    held = _confine(config)
+    readable = _places(config["readable"], config["path"])
+    _find_only(readable)
+    sys.path[:] = [*(entry for entry in sys.path if entry), *config["path"]]
+    if trouble := _warm(config["warm"], config["packages"]):
+        said = marshal.dumps({"trouble": trouble}, 2)
+        os.write(own[replies], FRAME.pack(len(said)) + said)
+        os._exit(1)
+    script.prepare()
+    del sys.modules["evosyn"]  # programs import nothing of that name
+    held = _confine(config, readable)
     filter_ = seccomp.Filter(config["filter"]) if config["filter"] else None
     root = forker.Boot(filter_, config["die_with_parent"], Alarm(), work.KINDS)
     os.dup2(null, 2)  # until here a failure is told
@@ -68,6 +73,55 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
     Supervisor(own[requests], own[replies], Remote(ours, own[requests])).serve(greeting)
 
 
+def _warm(names: Iterable[str], packages: Mapping[str, Sequence[str]]) -> str:
+    """Import what every program finds loaded; why a package cannot be shown, "" where all can."""
+    for name in names:
+        _imported(name)
+    for package, modules in packages.items():
+        failed = [said for module in modules if (said := _imported(module))]
+        if failed and len(failed) == len(modules):
+            return f"the package {package} cannot be shown: its import fails here: {failed[0]}"
+        if _threads():
+            return f"the package {package} cannot be shown: it starts threads when it is imported"
+    if packages:
+        _imported("pickle")
+    return ""
+
+
+def _imported(module: str) -> str:
+    """Import it; what went wrong, where it does."""
+    try:
+        __import__(module)
+    except BaseException as error:  # noqa: BLE001 - whatever a package does
+        return f"{type(error).__name__}: {error}"[:300]
+    return ""
+
+
+def _threads() -> bool:
+    """Whether this process has further threads, which a fork would lose."""
+    try:
+        return len(os.listdir("/proc/self/task")) > 1  # noqa: PTH208 - no pathlib inside
+    except OSError:  # the kernel refuses it to a process with threads, and it changes nothing in one without
+        return bool(ctypes.CDLL(None).unshare(_CLONE_THREAD) != 0)
+
+
+def _find_only(readable: Sequence[str]) -> None:
+    """Imports find in a folder of which parts alone may be read these parts, and need not list it."""
+    kind: Any = FileFinder
+    fill = kind._fill_cache
+
+    def filled(finder: Any) -> None:
+        above = f"{finder.path}/"
+        parts = {place[len(above) :].partition("/")[0] for place in readable if place.startswith(above)}
+        if parts:
+            finder._path_cache = finder._relaxed_path_cache = parts
+        else:
+            fill(finder)
+
+    kind._fill_cache = filled
+    sys.path_importer_cache.clear()
+
+
 def _one_heap() -> None:
     """Threads of a program share one heap: the GNU C library would reserve 64 MB of addresses for each, and these count
     against its limit."""
@@ -75,7 +129,7 @@ def _one_heap() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
-def _confine(config: Mapping[str, Any]) -> list[str]:
+def _confine(config: Mapping[str, Any], readable: Sequence[str]) -> list[str]:
     """Limits, identity and Landlock of this process and all that come of it; the names of what holds."""
     held = []
     for name, value in config["rlimits"].items():
@@ -86,8 +140,8 @@ def _confine(config: Mapping[str, Any]) -> list[str]:
             hard = value
         with contextlib.suppress(ValueError, OSError):  # gVisor knows few limits; what holds is seen by the probes
             resource.setrlimit(number, (value, hard))
-    places, newest = _places(config["readable"]), config.get("landlock_abi", landlock.NEWEST)
-    if seccomp.no_new_privileges() and landlock.restrict(places, config["writable"], newest):
+    newest = config.get("landlock_abi", landlock.NEWEST)
+    if seccomp.no_new_privileges() and landlock.restrict(readable, config["writable"], newest):
         held.append("landlock")
     if _take_uid(config["uids"], config["keep_read"]):
         held.append("own uid")
@@ -101,13 +155,16 @@ def _confine(config: Mapping[str, Any]) -> list[str]:
     return held
 
 
-def _places(readable: Sequence[str]) -> list[str]:
-    """The folders to be read; of "/" (in an image of its own) all but those that show other processes."""
-    below = os.listdir("/") if "/" in readable else []  # noqa: PTH208 - no pathlib inside
-    return [
-        *(f"/{name}" for name in below if name not in ("proc", "sys")),
-        *(place for place in readable if place != "/"),
-    ]
+def _places(readable: Sequence[str], path: Sequence[str]) -> Sequence[str]:
+    """The folders to be read; of "/" (in an image of its own) all but those that show other processes, and of the
+    packages in it those on this path."""
+    if "/" not in readable:
+        return readable
+    tops = [entry.path for entry in os.scandir("/") if not entry.is_symlink() and entry.name not in ("proc", "sys")]
+    packages = [entry.path for entry in os.scandir(_PACKAGES)] if _PACKAGES in tops else []
+    about = [entry.path for folder in path for entry in os.scandir(folder) if entry.name.endswith(landlock.METADATA)]
+    installed = landlock.installed([top for top in tops if top != _PACKAGES])
+    return [*landlock.around(tops, {*installed, *about, *(folder for folder in packages if folder not in path)})]
 
 
 def _take_uid(uids: Sequence[int], keep_read: bool) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION_FLAG = 1
@@ -18,6 +18,8 @@ _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _ALL_FS = (1 << 13) - 1  # ABI 1
 NEWEST = 6
 """The last ABI of which we use what it brought."""
+_PACKAGES = ("site-packages", "dist-packages")
+METADATA = (".dist-info", ".egg-info")
 _WRITE_FS = sum(1 << bit for bit in (1, 2, 3, 4, 5, 7, 8, 13, 14))
 
 
@@ -63,6 +65,35 @@ def restrict(readable: Sequence[str], writable: Sequence[str] = (), most: int = 
     finally:
         os.close(ruleset)
     return version
+
+
+def installed(folders: Iterable[str]) -> list[str]:
+    """The folders of installed packages below these, found by looking, not by any installation's layout: those that are
+    called so, and those that hold what installers write about a package."""
+    found = []
+    for top in folders:
+        for folder, names, files in os.walk(top):
+            if folder != top and any(name.endswith(METADATA) for name in (*names, *files)):
+                found.append(folder)
+                names.clear()
+            found += [os.path.realpath(f"{folder}/{name}") for name in names if name in _PACKAGES]
+            names[:] = [name for name in names if name not in _PACKAGES]
+    return found
+
+
+def around(places: Iterable[str], hidden: Collection[str]) -> Iterator[str]:
+    """These places, but of one that holds a hidden folder what lies beside that: a rule holds for all below a place.
+
+    Links among that are left out: what they lead to is allowed by its own name or not at all.
+    """
+    for place in places:
+        if place in hidden:
+            continue
+        if any(folder.startswith(f"{place}/") for folder in hidden):
+            beside = [entry.path for entry in os.scandir(place) if not entry.is_symlink()]
+            yield from around(beside, hidden)
+        else:
+            yield place
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool:

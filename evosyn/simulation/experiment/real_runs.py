@@ -88,7 +88,7 @@ class RealExperiment:
     def run(self, out: Path) -> Comparison:
         """See `ports.Experiment`."""
         require_train()
-        with RunDir(out) as run, self._tools.open_sandbox(workers=None, numpy=True) as sandbox:
+        with RunDir(out) as run, self._tools.open_sandbox(workers=None, packages=("numpy",)) as sandbox:
             records = run_real(self._plan, run, sandbox, self._data, self._tools.say)
             return publish(run, records, summarize(records, self._data.facts(run, self._plan), self._data.note))
 

@@ -121,7 +121,7 @@ class ShellExperiment:
         folder.mkdir(parents=True, exist_ok=True)
         budget = StudentBudget(plan.warm, plan.steps, width=plan.width)
         with (
-            self._tools.open_sandbox(workers=None, numpy=True) as own,
+            self._tools.open_sandbox(workers=None, packages=("numpy",)) as own,
             Workbench(out=folder, lent=own) as workbench,
         ):
             search, shells = StrategySearch(workbench.sandbox, plan.evaluations), workbench.shells

@@ -108,7 +108,7 @@ class WorldsExperiment:
         if (folder / "tools.json").exists():
             return
         drawn, plan = list[list[DrawnTool]](), self._plan
-        with self._tools.open_sandbox(workers=None, numpy=True) as sandbox:
+        with self._tools.open_sandbox(workers=None, packages=("numpy",)) as sandbox:
             for number in TRAIN[: plan.worlds]:
                 drawn.append(drawn_tools(number, sandbox, plan.draws))
                 self._tools.say(f"world {number + 1} of {plan.worlds}: its tools are drawn and ranked")

@@ -102,7 +102,7 @@ def _prepare(plan: ExperimentPlan, run: RunDir, tools: ExperimentTools) -> None:
     missing = {seed: folder for seed, folder in folders.items() if not (folder / "prepared.json").exists()}
     if not missing:
         return
-    with tools.open_sandbox(workers=None, numpy=True) as sandbox:
+    with tools.open_sandbox(workers=None, packages=("numpy",)) as sandbox:
         search = StrategySearch(sandbox, plan.evaluations)
         for seed, folder in missing.items():
             folder.mkdir(parents=True, exist_ok=True)

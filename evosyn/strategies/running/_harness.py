@@ -32,7 +32,7 @@ SHORTEST_SCREEN_S = 0.5
 POLICY: list[Any] = []
 """The company policy as a module, where there is one; without it no program is admitted to company."""
 
-FORBIDDEN = ("breakpoint", "exit", "help", "input", "open", "print", "quit")
+FORBIDDEN = ("breakpoint", "exit", "help", "input", "print", "quit")
 
 
 class BrokenStrategy(Exception):

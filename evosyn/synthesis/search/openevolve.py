@@ -198,7 +198,7 @@ def evaluate_file(program_path: str | Path, folder: Path) -> EvaluationResult:
 def _evaluator(folder: Path, process: int) -> SeedConsistency:  # noqa: ARG001
     """One evaluator a process, also after a fork; its sandbox ends with the process."""
     task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
-    sandbox = open_sandbox(workers=1, numpy=True)
+    sandbox = open_sandbox(workers=1, packages=("numpy",))
     scoring = ConsistencyConfig.model_validate(task["scoring"])
     return SeedConsistency(SandboxedRunner(sandbox), load_matrices(folder / "matrices.jsonl.gz"), scoring)
 

@@ -61,6 +61,10 @@ class ShardActor:
         return True
 
 
+DECIDING = ("level", "version", "programs")
+"""Of a protection, what must be the same on all nodes."""
+
+
 @dataclass
 class _NodeWorker:
     """
@@ -185,9 +189,11 @@ class RayCrew:
         self._protection = self._protection or hello.protection
         if hello.version != __version__:
             self._refuse(name, f"has evosyn {hello.version}, this is {__version__}")
-        elif (hello.protection.level, hello.protection.version) != (self._protection.level, self._protection.version):
+        elif any(getattr(hello.protection, name) != getattr(self._protection, name) for name in DECIDING):
             self._refuse(
-                name, f"its sandbox is {hello.protection.level} {hello.protection.version}, unlike the first one"
+                name,
+                f"its sandbox is {hello.protection.level} {hello.protection.version} with "
+                f"{', '.join(hello.protection.packages) or 'no packages'}, unlike the first one",
             )
         else:
             actor.admitted = True

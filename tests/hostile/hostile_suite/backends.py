@@ -102,13 +102,14 @@ class Backend:
         return {int(container.attrs["State"]["Pid"]) for container in ours}
 
     def _make(self, numpy: bool) -> Sandbox:
+        packages = ("numpy",) if numpy else ()
         if self.name == "docker":
             client = _image.docker_client()
-            if not client.images.list(name="evosyn-sandbox"):
+            if not client.images.list(name="evosyn-sandbox", filters={"label": _image.PACKAGES_LABEL}):
                 _image.build_from_host(client, "evosyn-sandbox")
-            return open_sandbox("docker", workers=1, numpy=numpy)
+            return open_sandbox("docker", workers=1, packages=packages)
         with _path_without_bubblewrap() if self.name == "bare" else contextlib.nullcontext():
-            return open_sandbox("local", workers=1, numpy=numpy)
+            return open_sandbox("local", workers=1, packages=packages)
 
 
 @contextlib.contextmanager
