@@ -18,7 +18,7 @@ from evosyn.codec import load
 from evosyn.documents import SUFFIXES, scan_documents
 from evosyn.errors import FormatError, InputError
 from evosyn.jsonlines import scan_lines, write_lines
-from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, outside_json
+from evosyn.records import FLAT_PAYLOAD, TOP_PAYLOAD, Json, Pool, Problem, Provenance, Solution, outside_json
 from evosyn.testings import StoredTesting
 
 BUILTIN = "builtin:"
@@ -40,6 +40,7 @@ class ProblemLine:
     statement: str
     entry_point: str | None = None
     starter_code: str | None = None
+    prelude: str | None = None
     payload: Mapping[str, Json] | None = None
     human_testing: StoredTesting | None = None
     reference_solution: str | None = None
@@ -245,7 +246,7 @@ def see_told(field: str, text: str) -> None:
 def _payload(found: ProblemLine) -> dict[str, Json]:
     """The object `payload` of a line, and the fields of it that stand at the top."""
     payload = dict(found.payload or {})
-    for name in FLAT_PAYLOAD:
+    for name in TOP_PAYLOAD:
         given = getattr(found, name)
         if given is not None and payload.setdefault(name, given) != given:
             raise FormatError(name, "stands in payload too, and differently", given, hint="Write it once")

@@ -18,7 +18,7 @@ from evosyn.codec import Through, load
 from evosyn.dataset import Sample
 from evosyn.errors import FormatError, UsageError
 from evosyn.pools import payload_to_json, problem_from_json
-from evosyn.records import FLAT_PAYLOAD, Json, Problem, Testing
+from evosyn.records import TOP_PAYLOAD, Json, Problem, Testing
 from evosyn.testings import testing_from_json
 
 DEFAULT_DOMAIN = "python-function"
@@ -77,6 +77,7 @@ class TaskLine:
     statement: str | None = None
     entry_point: str | None = None
     starter_code: str | None = None
+    prelude: str | None = None
     payload: Free = None
     meta: Free = None
 
@@ -133,7 +134,7 @@ def task_from_json(value: Json, where: str = "task", check: Check | None = None)
             "problem_id": NAMELESS if given.problem_id is None else given.problem_id,
             "domain": DEFAULT_DOMAIN if given.domain is None else given.domain,
             "statement": UNSAID if given.statement is None else given.statement,
-            **{name: getattr(given, name) for name in (*FLAT_PAYLOAD, "payload", "meta")},
+            **{name: getattr(given, name) for name in (*TOP_PAYLOAD, "payload", "meta")},
         }
         problem = problem_from_json(fields)
         task = Task(problem.problem_id if given.id is None else given.id, problem, given.testing)

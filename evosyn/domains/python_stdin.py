@@ -18,6 +18,7 @@ from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.domains.python.payload import ProgramPayload
 from evosyn.domains.python.preparing import Recent, decided, refuse_generators
+from evosyn.domains.python.program import program_of
 from evosyn.domains.python.shapes import is_encodable, is_generator
 from evosyn.domains.python.table import verdict_of
 from evosyn.domains.python.value_digests import digest_of_text
@@ -132,13 +133,15 @@ class PythonStdin(PythonDomain):
         if prepared is None:
             refuse_generators(testings)
             prepared = self._recent.put(problem, testings, _prepare(testings))
-        return StdinPlan(prepared, (StdioJob(solution.text, prepared.inputs, limits),))
+        text, before = program_of(problem, solution)
+        return StdinPlan(prepared, (StdioJob(text, prepared.inputs, limits, before),))
 
     def stated(self, problem: Problem) -> Testing | None:
         return stated.stated_texts(problem)
 
-    def run(self, problem: Problem, solution: Solution, testing: Testing, limits: Limits) -> Job | None:  # noqa: ARG002
-        return StdioJob(solution.text, tuple([case["input"] for case in testing.body["cases"]]), limits)
+    def run(self, problem: Problem, solution: Solution, testing: Testing, limits: Limits) -> Job | None:
+        text, before = program_of(problem, solution)
+        return StdioJob(text, tuple([case["input"] for case in testing.body["cases"]]), limits, before)
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:  # noqa: ARG002
         return showing.calls_of_cases(testing, showing.plain_text) if testing.kind == "stdin" else None

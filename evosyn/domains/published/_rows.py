@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from evosyn.domains.math_answer import KIND, NAME, boxed, last_answer
-from evosyn.domains.python.reading import completions
+from evosyn.domains.python.payload import completions
 from evosyn.parsing import tree_or_none
 from evosyn.records import Json
 
