@@ -36,11 +36,12 @@ def create(tools: DomainTools, config: PluginConfig) -> PythonStdin:  # noqa: AR
 
 
 class Expected(NamedTuple):
-    """One case: which input, what must be printed, how close."""
+    """One case: which input, what must be printed, how close, or by which published comparison."""
 
     run: int
     output: str
     tolerance: float | None
+    compare: str | None
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,8 @@ def _prepare(testings: Sequence[Testing]) -> PreparedStdin:
         cases = []
         for case in testing.body["cases"]:
             run = runs.setdefault(case["input"], len(runs))
-            wanted = Expected(run, case["output"], case.get("tolerance", testing.body.get("tolerance")))
+            tolerance = case.get("tolerance", testing.body.get("tolerance"))
+            wanted = Expected(run, case["output"], tolerance, testing.body.get("compare"))
             cases.append(expected.setdefault(wanted, len(expected)))
         cells.append(tuple(cases))
     return PreparedStdin(tuple(runs), tuple(expected), tuple(cells))
@@ -193,5 +195,9 @@ def _judge(expected: Expected, printed: Callable[[int], Printed], runs: Sequence
     outcome = runs[expected.run]
     if outcome.status is not Status.OK:
         return STATUS_VERDICTS[outcome.status]
-    same = printed(expected.run).is_expected(expected.output, expected.tolerance or 0.0)
+    text = printed(expected.run)
+    if expected.compare is not None:
+        same = text.is_livecodebenchs(expected.output)
+    else:
+        same = text.is_expected(expected.output, expected.tolerance or 0.0)
     return Verdict.PASS if same else Verdict.FAIL

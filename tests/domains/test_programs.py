@@ -258,3 +258,48 @@ def test_what_decides_does_not_hang_on_where_a_solution_comes_from(judge: Judge)
     read = domain.read("solution", reply, asked).value
     assert read is not None and read.text == "def f(xs: List[int]) -> int:\n    return sum(xs) + helper(0) - LIMIT\n"
     assert decide(judge, asked, read.text, cases(([[1, 2]], 3))).verdict is Verdict.PASS
+
+
+READERS = [
+    "import sys\ndef f(): return sys._getframe().f_lineno",
+    "from sys import _getframe as g\ndef f(): return g().f_lineno",
+    "from sys import *\ndef f():\n    try: 1 // 0\n    except ZeroDivisionError: return exc_info()[2].tb_lineno",
+    "def f():\n    try: 1 // 0\n    except ZeroDivisionError as e: return e.__traceback__.tb_lineno",
+    "def f():\n    try: 1 // 0\n    except ZeroDivisionError as e: return int('{0.__traceback__.tb_lineno}'.format(e))",
+    "def f():\n    t = '{0.__trace' + 'back__.tb_lineno}'\n    try: 1 // 0\n    except ZeroDivisionError as e: return int(t.format(e))",
+    "def f():\n    try: 1 // 0\n    except ZeroDivisionError as e: return getattr(getattr(e, '__trace' + 'back__'), 'tb_li' + 'neno')",
+    "import operator\ndef f():\n    try: 1 // 0\n    except ZeroDivisionError as e: return operator.attrgetter('__traceback__.tb_lineno')(e)",
+    "import traceback\ndef f(): return traceback.extract_stack()[-1][1]",
+    "import inspect\ndef f(): return inspect.stack()[0][2]",
+    "import dataclasses\ndef f(): return dataclasses.inspect.stack()[0][2]",
+    "from dataclasses import inspect as i\ndef f(): return i.stack()[0][2]",
+    "def f(): return f.__code__.co_firstlineno",
+    "def f(): return int(str(f.__code__).split()[-1].strip('>'))",
+    "def f(): return (lambda: (yield))().gi_frame.f_lineno",
+    "def f(): return eval('f.__co' 'de__.co_firstlineno')",
+    "import logging\ndef f():\n    got = []\n    h = logging.Handler()\n    h.emit = lambda r: got.append(r.lineno)\n    logging.getLogger().addHandler(h)\n    logging.error('x')\n    return got[0]",
+    "class C:\n    def __enter__(self): pass\n    def __exit__(self, t, v, tb):\n        self.at = tb.tb_lineno\n        return True\ndef f():\n    c = C()\n    with c: 1 // 0\n    return c.at",
+    "import warnings\ndef f():\n    with warnings.catch_warnings(record=True) as w:\n        warnings.simplefilter('always')\n        warnings.warn('x')\n    return w[0].lineno",
+    "import sys\ndef f():\n    got = []\n    sys.settrace(lambda frame, *_: got.append(frame.f_lineno))\n    len([])\n    (lambda: 1)()\n    sys.settrace(None)\n    return got[0]",
+    "import ast\ndef f(): return __import__('sys')._getframe().f_lineno",
+]  # fmt: skip
+ORDINARY = [
+    "def f(): return 5",
+    "import math, re, sys\nfrom collections import Counter\nfrom datetime import datetime\ndef f(): return math.floor(5.5)",
+    "class N:\n    def __init__(self, v): self.v, self._n, self.__p = v, 1, 2\n    def __lt__(self, o): return self.v < o.v\ndef f(): return N(5).v",
+    "def f(): return int('{:.0f}'.format(5.2)) if '{0}{a}'.format(1, a=2) else f'{5!r}'",
+    "import re\ndef f(): return len(re.compile('a').sub('b', 'aaaaa'))",
+    "import sys\ndef f():\n    sys.setrecursionlimit(9999)\n    try: return 5 // 1\n    except ZeroDivisionError as e: return str(e)",
+    "if __name__ == '__main__':\n    print(1)\ndef f(): return 5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*READERS, *ORDINARY])
+def test_programs_count_as_one_only_where_none_can_tell_its_lines(judge: Judge, text: str) -> None:
+    domain, asked, moved = DOMAINS["python-function"], problem(), f"# lower\n\n{text}\n"
+    alike = domain.same(asked, Solution(text)) == domain.same(asked, Solution(moved))
+    assert alike is (text in ORDINARY)
+    given = judge.rows(asked, [cases(([], 5))], {one: Solution(one) for one in (text, moved)}, by="text")
+    judge.decide(given)
+    first, second = (row.found()[0] for row in given)
+    assert (first.values == second.values) is alike and 0 not in (*first.values, *second.values)
