@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from evosyn.crossexec.judge import Cell, Judge
-from evosyn.domains import domains_named
+from evosyn.domains import check_task, domains_named
 from evosyn.domains.base import BaseDomain
 from evosyn.domains.python.payload import PRELUDES, FunctionPayload, ProgramPayload
 from evosyn.domains.python.program import program_of
-from evosyn.errors import FormatError
+from evosyn.errors import FormatError, UsageError
 from evosyn.jobs import CellResult, Limits, StdioJob
 from evosyn.pools import pool_from_json, pool_to_json
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
@@ -303,3 +303,20 @@ def test_programs_count_as_one_only_where_none_can_tell_its_lines(judge: Judge, 
     judge.decide(given)
     first, second = (row.found()[0] for row in given)
     assert (first.values == second.values) is alike and 0 not in (*first.values, *second.values)
+
+
+@pytest.mark.parametrize("lent", [{"starter_code": "import traceback as tb\n"}, {"prelude": "import traceback as tb"}])
+def test_what_runs_before_a_program_may_tell_it_its_lines(judge: Judge, lent: Mapping[str, Json]) -> None:
+    text = "def f(): return tb.extract_stack()[-1][1]"
+    domain, asked = DOMAINS["python-function"], problem(**lent)
+    assert domain.same(asked, Solution(text)) != domain.same(asked, Solution("\n" + text))
+    assert decide(judge, asked, "\n" + text, cases(([], 2))).verdict is Verdict.PASS
+    quiet = problem(prelude="builtin:livecodebench", starter_code=STARTER)
+    assert domain.same(quiet, Solution("def f(x): return gcd(x, LIMIT)")) == domain.same(
+        quiet, Solution("# hi\ndef f(x):\n    return gcd(x, LIMIT)")
+    )
+
+
+def test_a_task_with_an_entry_point_of_pythons_own_is_refused_by_its_name() -> None:
+    with pytest.raises(UsageError, match=r"items\[0\].*entry_point"):
+        task_from_json({"entry_point": "f.__class__", "testing": cases(([], 1)).to_json()}, "items[0]", check_task)

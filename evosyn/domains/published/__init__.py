@@ -53,12 +53,11 @@ def converter(name: str, compare: str | None = None) -> Convert:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
         raise UsageError(f"FORMAT {name!r}: no such format; {hint}")
-    convert: Convert = importlib.import_module(f"{__name__}.{name}").convert
-    if compare is None:
-        return convert
-    if "compare" not in inspect.signature(convert).parameters:
+    found = importlib.import_module(f"{__name__}.{name}").convert
+    if compare is not None and "compare" not in inspect.signature(found).parameters:
         raise UsageError(f"--compare: {name} is compared in one way; leave it out (it is for apps and livecodebench)")
-    return functools.partial(convert, compare=compare)
+    convert: Convert = found if compare is None else functools.partial(found, compare=compare)
+    return convert
 
 
 def import_rows(convert: Convert, files: Sequence[Path], between: tuple[str | None, str | None]) -> Iterator[Imported]:

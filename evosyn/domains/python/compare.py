@@ -5,8 +5,8 @@ an object's text keys match the keys that JSON would have written as those texts
 inside containers, may differ by a declared tolerance. Texts (kind `stdin`): as the judges of programming contests do.
 Line ends are unified, blanks at the ends of lines and empty lines at the end do not count; then line by line, word by
 word. Two words are equal as text, or as finite decimal numbers where one has a point or exponent (`0.50` and `0.5`),
-within the declared tolerance. Case and order count. A testing
-of texts may name the comparison of a published grader instead.
+within the declared tolerance. Case and order count. A testing of texts may name a
+published grader's comparison instead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from itertools import zip_longest
 
 from evosyn.domains.python.budget import KEYS, WIDE, is_wide, measure
 from evosyn.domains.python.equality import digest, equal
@@ -94,8 +93,8 @@ class Printed:
     def is_livecodebenchs(self, expected: str) -> bool:
         """As LiveCodeBench's own grader decides: lines without the blanks around them are the same text, or rows of
         the same decimal numbers, exactly (`lcb_runner/evaluation/testing_util.py`, grade_stdio)."""
-        pairs = zip_longest(*([line.strip() for line in text.strip().split("\n")] for text in (expected, self._text)))
-        return all(one == other or _same_numbers(one, other) for one, other in pairs)
+        wanted, given = ([line.strip() for line in text.strip().split("\n")] for text in (expected, self._text))
+        return len(wanted) == len(given) and all(map(_same_numbers, wanted, given))
 
     def _words_of(self, place: int) -> list[str]:
         if place not in self._words:
@@ -244,11 +243,9 @@ def _same_line(expected: Sequence[str], actual: Sequence[str], tolerance: float)
     )
 
 
-def _same_numbers(expected: str | None, actual: str | None) -> bool:
-    if expected is None or actual is None:
-        return False
+def _same_numbers(expected: str, actual: str) -> bool:
     try:
-        return [Decimal(word) for word in expected.split()] == [Decimal(word) for word in actual.split()]
+        return expected == actual or [*map(Decimal, expected.split())] == [*map(Decimal, actual.split())]
     except InvalidOperation:  # no number, or one that signals
         return False
 
