@@ -90,12 +90,18 @@ class Call:
 
 @dataclass(frozen=True)
 class CallsJob:
-    """Load `program` once in a fresh process, then make each call: values come back as plain data ("table" mode)."""
+    """Load `program` once in a fresh process, then make each call: values come back as plain data ("table" mode).
+
+    Attributes:
+        entry_point: a function that the program itself defines; for `Class.method` each call gets a fresh instance.
+        before: sources that run first, in the module of the program.
+    """
 
     program: str
     entry_point: str
     calls: tuple[Call, ...]
     limits: Limits = Limits()
+    before: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,21 +131,31 @@ class Check:
 
 @dataclass(frozen=True)
 class ChecksJob:
-    """Run testing code in a process of its own against the program in another; only plain data passes between them."""
+    """Run testing code in a process of its own against the program in another; only plain data passes between them.
+
+    Attributes:
+        entry_point, before: as of `CallsJob`.
+    """
 
     program: str
     entry_point: str
     checks: tuple[Check, ...]
     limits: Limits = Limits()
+    before: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class StdioJob:
-    """Run a whole program once for each input text, with that text on standard input; captures standard output."""
+    """Run a whole program once for each input text, with that text on standard input; captures standard output.
+
+    Attributes:
+        before: as of `CallsJob`.
+    """
 
     program: str
     inputs: tuple[str, ...]
     limits: Limits = Limits()
+    before: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

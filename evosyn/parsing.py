@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import threading
 import unicodedata
 import warnings
@@ -107,13 +108,59 @@ LONGEST_COMPARED = 20_000
 
 
 def same_program(text: str) -> str:
-    """A text that is equal for programs with the same syntax tree; the text itself where it does not parse."""
+    """A text that is equal for programs with the same syntax tree, of which none can read its own text or lines; the
+    text itself where it does not parse, or might."""
     if len(text) > LONGEST_COMPARED:
         return text
     try:
-        return ast.dump(parsed(text), annotate_fields=False)
+        tree = parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
+    dump = ast.dump(tree, annotate_fields=False)
+    return text if _HINT.search(dump) and any(map(_may_read_lines, ast.walk(tree))) else dump
+
+
+_MODULES = """
+__future__ abc array base64 binascii bisect calendar cmath collections contextlib copy csv dataclasses datetime decimal
+enum fractions functools hashlib heapq io itertools json math numbers numpy operator os queue random re secrets
+statistics string struct sys textwrap time typing unicodedata zlib
+"""
+WITHOUT_LINES = frozenset(_MODULES.split())
+"""Modules that tell no program about its own text, but by the names below."""
+_READS = (
+    r"Formatter|ForwardRef|_current_frames|_getframe|addaudithook|attrgetter|breakpoint|end_lineno|eval|exc_info|exec|"
+    r"format_map|get_type_hints|getattr|globals|lineno|locals|methodcaller|modules|monitoring|setprofile|settrace|vars|"
+    r"(?:f|tb|co|gi|cr|ag)_\w*|__(?!(?:init|new|post_init|name|main|doc|class|len|iter|next|call|hash|bool|str|repr|eq|ne|"
+    r"lt|le|gt|ge|add|radd|sub|mul|truediv|floordiv|mod|pow|neg|abs|contains|getitem|setitem|delitem|enter|exit|slots)__)"
+    r"\w*__"
+)
+"""Names of frames, tracebacks and code, of what stands in them, and by which they are found."""
+_READER, _HINT = re.compile(_READS), re.compile(rf"'(?:{_READS}|compile|format)'|\balias\(")
+_DEEP_FIELD = re.compile(r"\{[^{}:!]*[.\[]")
+
+
+def _may_read_lines(node: ast.AST) -> bool:
+    """Whether a part of a program might lead to a frame, a traceback or code, which know on which lines it stands."""
+    match node:
+        case ast.Attribute(value=ast.Constant(value=str(text)), attr="format"):
+            return _DEEP_FIELD.search(text) is not None
+        case ast.Attribute(attr=name):
+            return name == "format" or _is_outside(name.lstrip("_")) or _READER.fullmatch(name) is not None
+        case ast.Name(id=name):
+            return name == "compile" or _READER.fullmatch(name) is not None
+        case ast.alias(name=name):
+            return _is_outside(name.partition(".")[0]) or _READER.fullmatch(name) is not None
+        case ast.ImportFrom(module=module):
+            return (module or "").partition(".")[0] not in WITHOUT_LINES
+        case ast.Import(names=names):
+            return any(one.name.partition(".")[0] not in WITHOUT_LINES for one in names)
+        case ast.MatchClass(kwd_attrs=attributes):
+            return any(map(_READER.fullmatch, attributes))
+    return False
+
+
+def _is_outside(module: str) -> bool:
+    return module in sys.stdlib_module_names and module not in WITHOUT_LINES
 
 
 def literal(text: str) -> Any:

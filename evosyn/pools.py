@@ -41,6 +41,7 @@ class ProblemLine:
     entry_point: str | None = None
     starter_code: str | None = None
     packages: list[str] | None = None
+    prelude: str | None = None
     payload: Mapping[str, Json] | None = None
     human_testing: StoredTesting | None = None
     reference_solution: str | None = None

@@ -153,8 +153,8 @@ class Solution:
 FLAT_PAYLOAD = ("entry_point", "starter_code")
 """Fields of a payload that stand at the top of a pool line, and stood in every problem before there were payloads: ids
 and files of that time stay as they are."""
-TOP_PAYLOAD = (*FLAT_PAYLOAD, "packages")
-"""Fields of a payload that may stand at the top of a line."""
+TOP_PAYLOAD = (*FLAT_PAYLOAD, "prelude", "packages")
+"""Fields of a payload that may stand at the top of a pool line, or of a task."""
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,7 @@ class TaskLine:
     entry_point: str | None = None
     starter_code: str | None = None
     packages: list[str] | None = None
+    prelude: str | None = None
     payload: Free = None
     meta: Free = None
 

@@ -75,9 +75,21 @@ def check(config: CheckConfig, sources: tuple[str, ...], execute: bool, as_json:
 @click.option("--from", "first", metavar="DAY", help="First day (YYYY-MM-DD), where rows have a date.")
 @click.option("--to", "last", metavar="DAY", help="Last day.")
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many problems.")
+@click.option(
+    "--compare",
+    type=click.Choice(("contest", "official")),
+    help="For apps and livecodebench: floats within 1e-6 (contest, the default), or as LiveCodeBench's grader.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 def import_(
-    form: str, files: tuple[Path, ...], out: Path, first: str | None, last: str | None, limit: int | None, as_json: bool
+    form: str,
+    files: tuple[Path, ...],
+    out: Path,
+    first: str | None,
+    last: str | None,
+    limit: int | None,
+    compare: str | None,
+    as_json: bool,
 ) -> None:
     """Turn your own copy of a benchmark into seeds.
 
@@ -96,7 +108,7 @@ def import_(
 
     def lines() -> Iterator[dict[str, Json]]:
         kept = 0
-        for found in import_rows(converter(form), files, (first, last)):
+        for found in import_rows(converter(form, compare), files, (first, last)):
             if found.line is None:
                 left_out[found.name] = found.reason
                 continue

@@ -10,6 +10,7 @@ from evosyn.jobs import Call, CallsJob, Check, ChecksJob, CompanyJob, HarnessJob
 from evosyn.ports import Sandbox, SandboxTools
 
 ADDING = tuple(CallsJob(f"def f(x): return x + {number}", "f", (Call((1,)), Call((2,)))) for number in range(5))
+COUNTS = "class A:\n def __init__(self): self.n = 0\n def up(self):\n  self.n += 1\n  return self.n\n"
 ENDS: tuple[tuple[Job, list[tuple[Status, object]]], ...] = (
     (ADDING[1], [(Status.OK, 2), (Status.OK, 3)]),
     (CallsJob("def f(): pass", "f", ()), []),
@@ -20,6 +21,10 @@ ENDS: tuple[tuple[Job, list[tuple[Status, object]]], ...] = (
     (CallsJob("def f(): return object()", "f", (Call(),)), [(Status.NOT_PLAIN, None)]),
     (CompanyJob(ADDING[:2]), [(Status.OK, 1), (Status.OK, 2), (Status.OK, 2), (Status.OK, 3)]),
     (StdioJob("print(input() * 2)", ("ab", "c")), [(Status.OK, "abab\n"), (Status.OK, "cc\n")]),
+    (CallsJob("def f(x): return g(x)", "f", (Call((1,)),), before=("def g(x): return x",)), [(Status.OK, 1)]),
+    (CallsJob("x = 1", "f", (Call(),), before=("def f(): return 1",)), [(Status.NO_ENTRY, None)]),
+    (CallsJob(COUNTS, "A.up", (Call(), Call())), [(Status.OK, 1), (Status.OK, 1)]),
+    (StdioJob("print(twice(input()))", ("ab",), before=("def twice(x): return 2 * x",)), [(Status.OK, "abab\n")]),
     (
         ChecksJob("def f(x): return x", "f", (Check("assert f(1) == 1"), Check("assert f(1) == 2"))),
         [(Status.OK, None), (Status.EXCEPTION, None)],

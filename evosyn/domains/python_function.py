@@ -18,6 +18,7 @@ from evosyn.domains.python.context import Context, context_of
 from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.payload import FunctionPayload, entry_point, starter_code
 from evosyn.domains.python.preparing import Recent, refuse_generators
+from evosyn.domains.python.program import program_of
 from evosyn.domains.python.shapes import is_generator
 from evosyn.domains.python.table import Prepared, prepare
 from evosyn.errors import FormatError
@@ -116,7 +117,7 @@ class PythonFunction(PythonDomain):
         if prepared is None:
             refuse_generators(testings)
             prepared = self._recent.put(problem, testings, prepare(problem, testings))
-        return FunctionPlan(prepared, prepared.jobs(solution, limits))
+        return FunctionPlan(prepared, prepared.jobs(program_of(problem, solution), limits))
 
     def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:
         if all(testing.kind == "cases" for testing in testings):  # judged by comparison: none can claim its pass
@@ -133,7 +134,8 @@ class PythonFunction(PythonDomain):
             return None
         given = [case["input"] for case in testing.body["cases"]]
         calls = [Call(kwargs=one) if isinstance(one, dict) else Call(tuple(one)) for one in given]
-        return CallsJob(solution.text, entry_point(problem), tuple(calls), limits)
+        text, before = program_of(problem, solution)
+        return CallsJob(text, entry_point(problem), tuple(calls), limits, before)
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:
         if testing.kind == "cases":

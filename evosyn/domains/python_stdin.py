@@ -18,6 +18,7 @@ from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.domains.python.payload import ProgramPayload
 from evosyn.domains.python.preparing import Recent, decided, refuse_generators
+from evosyn.domains.python.program import program_of
 from evosyn.domains.python.shapes import is_encodable, is_generator
 from evosyn.domains.python.table import verdict_of
 from evosyn.domains.python.value_digests import digest_of_text
@@ -35,11 +36,12 @@ def create(tools: DomainTools, config: PluginConfig) -> PythonStdin:  # noqa: AR
 
 
 class Expected(NamedTuple):
-    """One case: which input, what must be printed, how close."""
+    """One case: which input, what must be printed, how close, or by which published comparison."""
 
     run: int
     output: str
     tolerance: float | None
+    compare: str | None
 
 
 @dataclass(frozen=True)
@@ -132,13 +134,15 @@ class PythonStdin(PythonDomain):
         if prepared is None:
             refuse_generators(testings)
             prepared = self._recent.put(problem, testings, _prepare(testings))
-        return StdinPlan(prepared, (StdioJob(solution.text, prepared.inputs, limits),))
+        text, before = program_of(problem, solution)
+        return StdinPlan(prepared, (StdioJob(text, prepared.inputs, limits, before),))
 
     def stated(self, problem: Problem) -> Testing | None:
         return stated.stated_texts(problem)
 
-    def run(self, problem: Problem, solution: Solution, testing: Testing, limits: Limits) -> Job | None:  # noqa: ARG002
-        return StdioJob(solution.text, tuple([case["input"] for case in testing.body["cases"]]), limits)
+    def run(self, problem: Problem, solution: Solution, testing: Testing, limits: Limits) -> Job | None:
+        text, before = program_of(problem, solution)
+        return StdioJob(text, tuple([case["input"] for case in testing.body["cases"]]), limits, before)
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:  # noqa: ARG002
         return showing.calls_of_cases(testing, showing.plain_text) if testing.kind == "stdin" else None
@@ -180,7 +184,8 @@ def _prepare(testings: Sequence[Testing]) -> PreparedStdin:
         cases = []
         for case in testing.body["cases"]:
             run = runs.setdefault(case["input"], len(runs))
-            wanted = Expected(run, case["output"], case.get("tolerance", testing.body.get("tolerance")))
+            tolerance = case.get("tolerance", testing.body.get("tolerance"))
+            wanted = Expected(run, case["output"], tolerance, testing.body.get("compare"))
             cases.append(expected.setdefault(wanted, len(expected)))
         cells.append(tuple(cases))
     return PreparedStdin(tuple(runs), tuple(expected), tuple(cells))
@@ -190,5 +195,9 @@ def _judge(expected: Expected, printed: Callable[[int], Printed], runs: Sequence
     outcome = runs[expected.run]
     if outcome.status is not Status.OK:
         return STATUS_VERDICTS[outcome.status]
-    same = printed(expected.run).is_expected(expected.output, expected.tolerance or 0.0)
+    text = printed(expected.run)
+    if expected.compare is not None:
+        same = text.is_livecodebenchs(expected.output)
+    else:
+        same = text.is_expected(expected.output, expected.tolerance or 0.0)
     return Verdict.PASS if same else Verdict.FAIL

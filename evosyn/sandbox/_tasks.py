@@ -225,8 +225,13 @@ def make_task(batch: Batch, index: int, job: Job) -> WorkerTask:
 
 def _programs(job: ProgramJob) -> list[str]:
     if isinstance(job, CompanyJob):
-        return [member.program for member in job.members]
-    return [job.program, *job.programs] if isinstance(job, HarnessJob) else [job.program]
+        return [text for member in job.members for text in _sources(member)]
+    return [job.program, *job.programs] if isinstance(job, HarnessJob) else _sources(job)
+
+
+def _sources(job: CallsJob | ChecksJob | StdioJob) -> list[str]:
+    """The program, behind what runs before it."""
+    return [*job.before, job.program]
 
 
 def _is_harmless(check: Check) -> bool:
@@ -252,7 +257,7 @@ def _body(job: ProgramJob, positions: Sequence[int]) -> tuple[int, bytes, int]:
         groups = _fitting((len(group.data), group) for group in _groups([job.calls[at] for at in positions]))
         count = sum([group.calls for group in groups])
         expressions = {at: text for at in range(count) if (text := job.calls[positions[at]].python) is not None}
-        head = marshal.dumps((job.program, job.entry_point, tuple([group.calls for group in groups])), 2)
+        head = marshal.dumps((_sources(job), job.entry_point, tuple([group.calls for group in groups])), 2)
         parts = work.joined([head, *[group.data for group in groups]])
         return CALLS, marshal.dumps((parts, expressions), 2), count
     if isinstance(job, CompanyJob):
@@ -264,16 +269,16 @@ def _body(job: ProgramJob, positions: Sequence[int]) -> tuple[int, bytes, int]:
                 room -= len(group.data)
                 if room < 0:
                     raise TooLargeToSend
-            members.append(marshal.dumps((member.program, member.entry_point, packed), 2))
+            members.append(marshal.dumps((_sources(member), member.entry_point, packed), 2))
         return COMPANY, marshal.dumps((len(members), work.joined(members)), 2), len(positions)
     if isinstance(job, ChecksJob):
         texts = [job.checks[at] for at in positions]
         checks = _fitting((len(one.code) + len(one.call), (one.code, one.call, _is_harmless(one))) for one in texts)
-        return CHECKS, marshal.dumps((job.program, job.entry_point, checks), 2), len(checks)
+        return CHECKS, marshal.dumps((_sources(job), job.entry_point, checks), 2), len(checks)
     if isinstance(job, StdioJob):
         encoded = (job.inputs[at].encode("utf-8", "surrogateescape") for at in positions)
         inputs = _fitting((len(text), text) for text in encoded)
-        return STDIO, marshal.dumps((marshal.dumps(job.program, 2), inputs), 2), len(inputs)
+        return STDIO, marshal.dumps((marshal.dumps(_sources(job), 2), inputs), 2), len(inputs)
     every = job.programs or (job.program,)
     programs = _fitting((len(every[at]), marshal.dumps(every[at], 2)) for at in positions)
     parts = work.joined([marshal.dumps(job.argument, 2), *programs])

@@ -92,9 +92,9 @@ def run_jobs(
 def keeps_company(job: Job) -> bool:
     """Whether the job is calls, on plain data, of a program that the policy admits and that defines the function at its
     top."""
-    if not isinstance(job, CallsJob) or len(job.program) > PLAIN.most_chars:
+    if not isinstance(job, CallsJob) or len(program := _program(job)) > PLAIN.most_chars:
         return False
-    return all(call.python is None for call in job.calls) and _is_plain(job.program, job.entry_point)
+    return all(call.python is None for call in job.calls) and _is_plain(program, job.entry_point)
 
 
 @functools.lru_cache(maxsize=256)
@@ -162,7 +162,7 @@ def _same_outcomes(one: Sequence[ItemOutcome], other: Sequence[ItemOutcome]) -> 
 
 
 def _program(job: Job) -> str:
-    return job.program if isinstance(job, CallsJob) else ""
+    return "\n".join([*job.before, job.program]) if isinstance(job, CallsJob) else ""
 
 
 def _same(one: ItemOutcome, other: ItemOutcome) -> bool:

@@ -192,7 +192,7 @@ def digest(seen: list[str]) -> str:
 
 def plain(source: str) -> Any:
     """As the sandbox calls a completion."""
-    return child.find_entry(child.load(source, "program"), "f")(3)  # type: ignore[misc]
+    return child.find_entry(child.load([source], "program"), "f")(3)  # type: ignore[misc]
 
 
 def strategy(source: str) -> Any:

@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.domains.python.compare import same_text, same_value
+from evosyn.domains.python.compare import Printed, same_text, same_value
+from evosyn.domains.python.joining import join
+from evosyn.domains.python.shapes import check_stdin
+from evosyn.errors import FormatError
+from evosyn.records import Json, Testing
 
 
 @pytest.mark.parametrize(
@@ -188,3 +192,58 @@ def test_a_tolerance_holds_for_sets_of_numbers() -> None:
 def test_any_two_texts_can_be_compared(left: str, right: str) -> None:
     assert same_text(left, right, 1e-6) in (True, False)
     assert same_text(left, left)
+
+
+LIVECODEBENCH = [
+    ("0.333333333333333", "0.3333333333333333", False),
+    ("0.5", "0.50", True),
+    ("5", "05", True),
+    ("5", "+5", True),
+    ("1000", "1_000", True),
+    ("5", "5.0", True),
+    ("a", "\n\n a \n\n", True),
+    ("a b", "a  b", False),
+    ("1 2", "1  2", True),
+    ("1\n2", "1\n\n2", False),
+    ("1\n2", "1\r\n2\r\n", True),
+    ("1 a", "1.0 a", False),
+    ("nan", "nan", True),
+    ("nan 1", "nan 1.0", False),
+    ("snan 1", "snan 1.0", False),
+    ("1e3", "1000", True),
+    ("1", "1e999999999999999999999", False),
+    ("", " \n ", True),
+    ("1", "", False),
+    ("YES", "yes", False),
+    ("٣", "3", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expected", "printed", "same"), LIVECODEBENCH)
+def test_livecodebenchs_comparison_decides_as_its_own_grader(expected: str, printed: str, same: bool) -> None:
+    assert Printed(printed).is_livecodebenchs(expected) is same
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"compare": "contest"},
+        {"compare": True},
+        {"compare": "livecodebench", "tolerance": 1e-6},
+        {"compare": "livecodebench", "tolerance": 0},
+        {"compare": "livecodebench", "cases": [{"input": "", "output": "1", "tolerance": 1}]},
+    ],
+)
+def test_a_comparison_is_one_that_is_known_and_exact(body: dict[str, Json]) -> None:
+    with pytest.raises(FormatError, match="compare"):
+        check_stdin({"cases": [{"input": "", "output": "1"}], **body})
+
+
+def test_testings_join_only_where_they_compare_alike() -> None:
+    plain, graded = (
+        Testing("stdin", {"cases": [{"input": name, "output": "1"}], **body})
+        for name, body in (("a", {}), ("b", {"compare": "livecodebench"}))
+    )
+    assert join([(plain, [0]), (graded, [0])]) is None
+    joined = join([(graded, [0]), (graded, [0])])
+    assert joined is not None and joined.body == graded.body

@@ -17,6 +17,7 @@ from evosyn.datafiles import data_rows
 from evosyn.domains import Domains, load_pools
 from evosyn.domains.published import converter, formats, import_rows
 from evosyn.errors import CheckFailed, InputError, UsageError
+from evosyn.pools import pool_from_json
 from evosyn.records import Solution, Verdict
 from evosyn.sandbox import open_sandbox
 
@@ -295,3 +296,51 @@ def test_the_real_files_come_in_nearly_whole(name):
         pytest.skip(f"no copy of the benchmark in {REAL}")
     found = list(import_rows(converter(name), [path], (None, None)))
     assert sum(one.line is not None for one in found) >= 0.99 * len(found)
+
+
+APPS_FLOATS = {
+    **APPS_STREAM,
+    "input_output": json.dumps({"inputs": ["1 3\n"], "outputs": ["0.333333333333333\n"]}),
+}
+THIRDS = "a, b = map(int, input().split())\nprint(a / b)\n"
+
+
+THIRD = json.dumps([{"input": "1 3\n", "output": "0.333333333333333\n", "testtype": "stdin"}])
+ATCODER_FLOATS = {**ATCODER, "private_test_cases": "", "public_test_cases": THIRD}
+
+
+@pytest.mark.parametrize(
+    ("compare", "program", "letter"),
+    [
+        (None, THIRDS, "P"),
+        ("contest", THIRDS, "P"),
+        ("official", THIRDS, "F"),
+        ("official", "print('0.3333333333333330')", "P"),
+        ("official", "print(Decimal('0.333333333333333'))", "E"),
+        (None, "print('%.15f' % sqrt(1 / 9))", "P"),
+    ],
+)
+@pytest.mark.parametrize(("form", "row"), [("apps", APPS_FLOATS), ("livecodebench", ATCODER_FLOATS)], ids=["a", "l"])
+def test_contests_have_their_graders_names_and_comparison(judge, tmp_path, form, row, compare, program, letter):
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    (found,) = import_rows(converter(form, compare), [tmp_path / "rows.jsonl"], (None, None))
+    problem = pool_from_json(found.line).problem
+    assert problem.payload["prelude"] == "builtin:livecodebench"
+    (result,) = judge.verify([Cell(problem, Solution(program), problem.human_testing)])
+    assert result.verdict.value == letter, result
+
+
+def test_a_tolerance_is_given_to_floats_and_never_to_integers(tmp_path) -> None:
+    outputs = [[0.5], [[0.5, 1.5]], [5], [[1, 0.5]], [True], ["x"], [[]], [[[0.5]]]]
+    tests = {"fn_name": "f", "inputs": [[1]] * len(outputs), "outputs": outputs}
+    row = {**APPS_CALL, "input_output": json.dumps(tests)}
+    for compare, close in (("contest", [1e-6, 1e-6, *[None] * 6]), ("official", [None] * 8)):
+        path = tmp_path / "rows.jsonl"
+        path.write_text(json.dumps(row) + "\n")
+        (found,) = import_rows(converter("apps", compare), [path], (None, None))
+        assert [case.get("tolerance") for case in found.line["human_testing"]["cases"]] == close
+
+
+def test_a_comparison_is_asked_for_only_where_there_are_two() -> None:
+    with pytest.raises(UsageError, match="--compare: humaneval"):
+        converter("humaneval", "official")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from hostile_suite.seed import run_seed
+from reference_suite import ordinary
 from reference_suite.comparing import EITHER_WAY, NEVER_ACCEPTS_MORE, compare, report, told
-from reference_suite.drawing import FAMILIES, Said, draw
+from reference_suite.drawing import FAMILIES, Pair, Said, draw
 
 from evosyn.ports import Sandbox
 from evosyn.sandbox import open_sandbox
@@ -25,8 +27,8 @@ def sandbox() -> Iterator[Sandbox]:
         yield opened
 
 
-def agree(sandbox: Sandbox, seed: str, count: int) -> None:
-    found = compare(sandbox, draw(seed, count))
+def agree(sandbox: Sandbox, seed: str, pairs: Sequence[Pair]) -> None:
+    found = compare(sandbox, pairs)
     sys.stdout.write(f"\nseed {seed}\n{report(found)}\n")
     wrong = [one for one in found if not one.is_documented]
     assert not wrong, f"seed {seed}: {len(wrong)} differ\n" + "\n".join(told(one) for one in wrong[:12])
@@ -34,12 +36,27 @@ def agree(sandbox: Sandbox, seed: str, count: int) -> None:
 
 @pytest.mark.slow
 def test_a_drawn_sample_means_what_python_means(sandbox: Sandbox) -> None:
-    agree(sandbox, run_seed(), 100)
+    agree(sandbox, run_seed(), draw(run_seed(), 100))
 
 
 @pytest.mark.long
 def test_thousands_of_different_pairs_mean_what_python_means(sandbox: Sandbox) -> None:
-    agree(sandbox, run_seed(), 2000)
+    agree(sandbox, run_seed(), draw(run_seed(), 2000))
+
+
+@pytest.mark.slow
+def test_a_sample_of_ordinary_programs_means_what_python_means(sandbox: Sandbox) -> None:
+    pairs = [pair for name, made in ordinary.SOURCES.items() if ordinary.is_here(name) for pair in made()]
+    agree(sandbox, run_seed(), random.Random(run_seed()).sample(pairs, 60))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("source", ordinary.SOURCES)
+def test_all_ordinary_programs_mean_what_python_means(sandbox: Sandbox, source: str) -> None:
+    if not ordinary.is_here(source):
+        pytest.skip(f"{ordinary.REAL} holds no copy of {source}; the other sources are compared")
+    pairs = list(ordinary.SOURCES[source]())
+    agree(sandbox, source, pairs)
 
 
 def test_no_pair_is_drawn_twice_and_each_kind_of_testing_is_drawn() -> None:

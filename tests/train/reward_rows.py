@@ -14,6 +14,16 @@ from evosyn.dataset import Sample, sample_id
 from evosyn.records import Json, content_id
 
 ROWS = 200
+LENT = {
+    "isclose": "isclose(1, 1)",
+    "near(": "near(1, 1)",
+    "import math": "math.floor(1.5)",
+    "Pair": "Pair(1, 2)",
+    "lent": "lent()",
+}
+"""What starter code or prelude give a solution, and a use of it that is true."""
+PRELUDE = "def lent():\n    return True\n"
+"""Of the problems without starter code."""
 HANGS_EVERY = 10
 """One in so many rows has a completion that hangs: each costs the whole time limit."""
 DOMAINS = ("python-function", "python-stdin", "environment", "math-answer")
@@ -63,6 +73,12 @@ def _function(index: int) -> Posed:
         code["hangs"] = f"while x == {inputs[0]}: pass\n{indent}return {right}"
     answers = [Answered(name, fenced(f"{head}\n{indent}{body}"), float(name == "right")) for name, body in code.items()]
     answers += [Answered("prose", "I am not able to do that.", 0.0), Answered("empty", "", 0.0)]
+    leaning = [
+        f"{head}\n{indent}return {right} if {call} else None"
+        for name, call in LENT.items()
+        if name in (starter or PRELUDE)
+    ]
+    answers += [Answered("leans on what runs before it", fenced(text), 1.0) for text in leaning]
     if starter is not None and starter.rstrip().endswith(":"):  # a bare body, which completes the starter code
         answers.append(Answered("body", f"{indent}y = {right}\n{indent}return y\n", 1.0))
     return Posed(sample, tuple(answers))
@@ -167,11 +183,14 @@ def _stdin(index: int) -> Posed:
         "exits": "import os\nos._exit(79)",
         "huge": "print(10 ** 5000)",
         "silent": "pass",
+        "leans": f"print({a} * int(sys.stdin.readline()) + {b})"
+        if starter
+        else f"print({a} * int(input()) * lent() + {b})",
     }
     if index % HANGS_EVERY == 3:
         code["hangs"] = f"x = int(input())\nwhile x == {inputs[0]}: pass\nprint({a} * x + {b})"
     sample = _sample("python-stdin", index, testing, None, starter, code["right"] + "\n")
-    answers = [Answered(name, fenced(body), float(name == "right")) for name, body in code.items()]
+    answers = [Answered(name, fenced(body), float(name in ("right", "leans"))) for name, body in code.items()]
     answers += [Answered("prose", "Well, it depends.", 0.0), Answered("bare", code["right"], 1.0)]
     return Posed(sample, tuple(answers))
 
@@ -243,7 +262,7 @@ def _sample(domain: str, index: int, testing: Json, entry: str | None, starter: 
         domain=domain,
         prompt=(Message("system", "You are a careful programmer."), Message("user", shown)),
         statement=statement,
-        payload=json.dumps({"entry_point": entry, "starter_code": starter}),
+        payload=json.dumps({"entry_point": entry, "starter_code": starter, "prelude": None if starter else PRELUDE}),
         testing=text,
         tests=3,
         solution=solution,

@@ -7,7 +7,9 @@ refused with its reason, never guessed at.
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,18 +39,24 @@ def formats() -> dict[str, str]:
     return {name: (importlib.import_module(f"{__name__}.{name}").__doc__ or "").partition("\n")[0] for name in found}
 
 
-def converter(name: str) -> Convert:
+def converter(name: str, compare: str | None = None) -> Convert:
     """How a row of this format becomes a line of a pool.
 
+    Args:
+        compare: `contest` or `official`, for formats that can be compared in both ways; None is `contest`.
+
     Raises:
-        UsageError: there is no such format.
+        UsageError: there is no such format, or it is compared in one way.
     """
     known = formats()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
         raise UsageError(f"FORMAT {name!r}: no such format; {hint}")
-    convert: Convert = importlib.import_module(f"{__name__}.{name}").convert
+    found = importlib.import_module(f"{__name__}.{name}").convert
+    if compare is not None and "compare" not in inspect.signature(found).parameters:
+        raise UsageError(f"--compare: {name} is compared in one way; leave it out (it is for apps and livecodebench)")
+    convert: Convert = found if compare is None else functools.partial(found, compare=compare)
     return convert
 
 

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from evosyn.domains.answers.marks import last_answer
 from evosyn.domains.math_answer import KIND, NAME, boxed
-from evosyn.domains.python.reading import completions
+from evosyn.domains.python.payload import completions
 from evosyn.parsing import tree_or_none
 from evosyn.records import Json
 
 OWNER = "Solution"
+CONTEST = 1e-6
+"""The difference of floats, absolute or relative, that contests commonly allow."""
 TYPING = ("List", "Dict", "Set", "Tuple", "Optional", "Union", "Any", "Callable", "Iterable", "Iterator", "Deque")
 
 
@@ -62,6 +64,21 @@ def line_of(name: str, domain: str, statement: str, human_testing: Json, **more:
     given = {key: value for key, value in more.items() if value is not None}
     line = {"problem_id": name, "domain": domain, "statement": statement, "human_testing": human_testing}
     return {**line, "meta": {}, **given}
+
+
+def compared(testing: dict[str, Json], how: str) -> dict[str, Json]:
+    """A testing of cases or texts, compared as `contest` (floats nearly) or as `official` (as LiveCodeBench) says."""
+    if testing["kind"] == "stdin":
+        return {**testing, **({"tolerance": CONTEST} if how == "contest" else {"compare": "livecodebench"})}
+    if how == "official":
+        return testing
+    close = {"tolerance": CONTEST}
+    return {**testing, "cases": [{**one, **close} if _of_floats(one["output"]) else one for one in testing["cases"]]}
+
+
+def _of_floats(value: Json) -> bool:
+    """Whether it is a float, or a list of nothing else: a tolerance would take integers for each other."""
+    return bool(value) and all(type(one) is float for one in (value if isinstance(value, list) else [value]))
 
 
 def answer_line(

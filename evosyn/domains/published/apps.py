@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from evosyn.domains.published._rows import (
     NotUsable,
+    compared,
     decoded,
     first_that_defines,
     line_of,
@@ -17,18 +18,27 @@ from evosyn.domains.published._rows import (
     text_of,
     whole_starter,
 )
+from evosyn.domains.python.payload import LIVECODEBENCH
 from evosyn.records import Json
 
 NAMES = ("problem_id", "id", "task_id")
 KEPT = ("difficulty", "url", "name", "time_limit", "memory_limit")
 
 
-def convert(row: Mapping[str, Json]) -> dict[str, Json]:
-    """A line of a pool.
+def convert(row: Mapping[str, Json], compare: str = "contest") -> dict[str, Json]:
+    """A line of a pool; programs have what LiveCodeBench's grader runs before them, as graders of this form do.
+
+    Args:
+        compare: `contest` or `official`.
 
     Raises:
         NotUsable: with the reason.
     """
+    line = _line(row)
+    return {**line, "prelude": LIVECODEBENCH, "human_testing": compared(line["human_testing"], compare)}
+
+
+def _line(row: Mapping[str, Json]) -> dict[str, Json]:
     tests = decoded(row.get("input_output"), "input_output")
     if not isinstance(tests, dict):
         raise NotUsable("no-tests: input_output is empty")

@@ -14,7 +14,8 @@ import pickletools
 import zlib
 from collections.abc import Mapping
 
-from evosyn.domains.published._rows import NotUsable, decoded, line_of, method_of, text_of, whole_starter
+from evosyn.domains.published._rows import NotUsable, compared, decoded, line_of, method_of, text_of, whole_starter
+from evosyn.domains.python.payload import LIVECODEBENCH
 from evosyn.records import Json
 
 LARGEST = 2**30
@@ -24,15 +25,19 @@ AROUND = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT",
 KEPT = ("platform", "contest_id", "difficulty")
 
 
-def convert(row: Mapping[str, Json]) -> dict[str, Json]:
-    """A line of a pool.
+def convert(row: Mapping[str, Json], compare: str = "contest") -> dict[str, Json]:
+    """A line of a pool; programs have what its own grader runs before them.
+
+    Args:
+        compare: `contest` or `official`.
 
     Raises:
         NotUsable: with the reason.
     """
     date = str(row.get("contest_date") or "") or None
     try:
-        return _line(row, date)
+        line = _line(row, date)
+        return {**line, "prelude": LIVECODEBENCH, "human_testing": compared(line["human_testing"], compare)}
     except NotUsable as error:
         raise NotUsable(str(error), date) from error
 

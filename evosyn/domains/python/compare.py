@@ -5,7 +5,8 @@ an object's text keys match the keys that JSON would have written as those texts
 inside containers, may differ by a declared tolerance. Texts (kind `stdin`): as the judges of programming contests do.
 Line ends are unified, blanks at the ends of lines and empty lines at the end do not count; then line by line, word by
 word. Two words are equal as text, or as finite decimal numbers where one has a point or exponent (`0.50` and `0.5`),
-within the declared tolerance. Case and order count.
+within the declared tolerance. Case and order count. A testing of texts may name a
+published grader's comparison instead.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Printed:
     """A printed text, to be compared with any number of expected ones: what is large in it is split once."""
 
     def __init__(self, text: str) -> None:
-        self._lines = _lines(text)
+        self._text, self._lines = text, _lines(text)
         self._words: dict[int, list[str]] = {}
 
     def is_expected(self, expected: str, tolerance: float = 0.0) -> bool:
@@ -88,6 +89,12 @@ class Printed:
             one == other or _same_line(one.split(), self._words_of(place), tolerance)
             for place, (one, other) in enumerate(zip(wanted, self._lines, strict=True))
         )
+
+    def is_livecodebenchs(self, expected: str) -> bool:
+        """As LiveCodeBench's own grader decides: lines without the blanks around them are the same text, or rows of
+        the same decimal numbers, exactly (`lcb_runner/evaluation/testing_util.py`, grade_stdio)."""
+        wanted, given = ([line.strip() for line in text.strip().split("\n")] for text in (expected, self._text))
+        return len(wanted) == len(given) and all(map(_same_numbers, wanted, given))
 
     def _words_of(self, place: int) -> list[str]:
         if place not in self._words:
@@ -234,6 +241,13 @@ def _same_line(expected: Sequence[str], actual: Sequence[str], tolerance: float)
     return len(expected) == len(actual) and all(
         one == other or _same_decimal(one, other, tolerance) for one, other in zip(expected, actual, strict=True)
     )
+
+
+def _same_numbers(expected: str, actual: str) -> bool:
+    try:
+        return expected == actual or [*map(Decimal, expected.split())] == [*map(Decimal, actual.split())]
+    except InvalidOperation:  # no number, or one that signals
+        return False
 
 
 def _same_decimal(expected: str, actual: str, tolerance: float) -> bool:

@@ -1,27 +1,27 @@
 """What testing code of a problem may refer to: the entry point, and what its starter code declares.
 
-Imports and helpers of the starter code run in the testing's own process. What the starter code only declares (a
-function without a body, the class of the entry point) is the program's: a call of it goes there. No other name of a
-program exists for a testing, so that no program can define what it is compared with.
+Imports and helpers of the starter code run in the testing's own process (what of them runs for a solution, `program`
+says). What the starter code only declares (a function without a body, the class of the entry point) is the program's: a
+call of it goes there. No other name of a program exists for a testing, so that no program can define what it is
+compared with.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.domains.python.expressions import NotLiftable
-from evosyn.domains.python.payload import entry_point, starter_code
+from evosyn.domains.python.payload import completions, entry_point, starter_code
 from evosyn.names import BUILTINS, bound_names, free_names
-from evosyn.parsing import TOO_DEEP, parsed
+from evosyn.parsing import TOO_DEEP, parsed, tree_or_none
 from evosyn.records import Problem
 
 MAX_SOURCE = 200_000
 """Characters of testing code that we parse ourselves."""
-EVERYWHERE = frozenset({"math", "cmath", "itertools"})
-"""Modules that the sandbox gives every testing that names them."""
 
 
 class Broken(Exception):
@@ -33,12 +33,14 @@ class Statement(NamedTuple):
 
     Attributes:
         always: it binds names that we do not know.
+        declares: it is what solutions are to define.
     """
 
     text: str
     binds: frozenset[str]
-    reads: frozenset[str]
-    always: bool
+    reads: frozenset[str] = frozenset()
+    always: bool = False
+    declares: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,19 +68,7 @@ class Context:
             tree: ast.AST | None = parse(code)
         except (Broken, NotLiftable):
             tree = None
-        kept: set[int] = set(range(len(self.statements))) if tree is None else set()
-        wanted = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)} if tree is not None else set()
-        while True:
-            found = {
-                place
-                for place, one in enumerate(self.statements)
-                if place not in kept and (one.always or one.binds & wanted)
-            }
-            if not found:
-                break
-            kept |= found
-            wanted |= {name for place in found for name in self.statements[place].reads}
-        return "".join([f"{self.statements[place].text}\n" for place in sorted(kept) if self.statements[place].text])
+        return needed(self.statements, None if tree is None else names_of(tree))
 
     def undefined(self, tree: ast.AST) -> list[str]:
         """Names that testing code reads and nothing defines."""
@@ -92,17 +82,43 @@ class Context:
 def context_of(problem: Problem) -> Context:
     """The context that the starter code of a problem gives; empty where that does not parse."""
     under_test = entry_point(problem)
-    owner, _, function = under_test.rpartition(".")
+    owner = under_test.rpartition(".")[0]
+    found = statements_of(starter_code(problem), under_test)
+    if owner:
+        found = (*found, _of_programs(owner))
+    return Context(under_test, found, frozenset().union(*[one.binds for one in found]))
+
+
+@functools.lru_cache(maxsize=64)
+def statements_of(starter: str, under_test: str) -> tuple[Statement, ...]:
+    """The imports, constants, helpers and declarations of starter code, without what binds the entry point."""
     found: list[Statement] = []
-    for node in _parse_starter(starter_code(problem)).body:
-        if isinstance(node, _KEPT) and getattr(node, "name", None) != (owner or function):
+    for node in _parse_starter(starter):
+        if isinstance(node, _KEPT) and under_test.partition(".")[0] not in bound_names(node):
             try:
                 found.append(_statement(node))
             except (RecursionError, ValueError):  # nobody can write it out
                 continue
-    if owner:
-        found.append(_of_programs(owner))
-    return Context(under_test, tuple(found), frozenset().union(*[one.binds for one in found]))
+    return tuple(found)
+
+
+def needed(statements: Sequence[Statement], wanted: set[str] | None) -> str:
+    """As source, those statements that bind what is wanted, with what they need in turn; all where None is given."""
+    kept: set[int] = set(range(len(statements))) if wanted is None else set()
+    wanted = set(wanted or ())
+    while True:
+        found = {
+            place for place, one in enumerate(statements) if place not in kept and (one.always or one.binds & wanted)
+        }
+        if not found:
+            return "".join([f"{statements[place].text}\n" for place in sorted(kept)])
+        kept |= found
+        wanted |= {name for place in found for name in statements[place].reads}
+
+
+def names_of(tree: ast.AST) -> set[str]:
+    """The names that stand anywhere in a piece of code."""
+    return {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
 
 
 def parse(source: str) -> ast.Module:
@@ -144,29 +160,22 @@ class _Shorter(ast.NodeTransformer):
 _KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 
-def _parse_starter(code: str) -> ast.Module:
-    for text in (code, code.rstrip() + "\n    pass\n"):
-        try:
-            return parse(text)
-        except (Broken, NotLiftable):
-            continue
-    return ast.Module([], [])
+def _parse_starter(code: str) -> list[ast.stmt]:
+    trees = filter(None, map(tree_or_none, (code, *completions(code))))
+    return next((tree.body for tree in trees), [])
 
 
 def _statement(node: ast.stmt) -> Statement:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and _is_only_declared(node):
         return _of_programs(node.name)
-    if isinstance(node, ast.Import) and all(one.name in EVERYWHERE and not one.asname for one in node.names):
-        return Statement("", frozenset(bound_names(node)), frozenset(), always=False)
-    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
-    changed = {part.id for part in names} if isinstance(node, ast.Assign) and not bound_names(node) else set()
+    names = names_of(node)
+    changed = names if isinstance(node, ast.Assign) and not bound_names(node) else set()
     unknown = isinstance(node, ast.ImportFrom) and (node.module == "__future__" or node.names[0].name == "*")
-    reads = frozenset(part.id for part in names)
-    return Statement(source_of(node), frozenset(bound_names(node) | changed), reads, always=unknown)
+    return Statement(source_of(node), frozenset(bound_names(node) | changed), frozenset(names), always=unknown)
 
 
 def _of_programs(name: str) -> Statement:
-    return Statement(f"{name} = __solution__({name!r})", frozenset({name}), frozenset(), always=False)
+    return Statement(f"{name} = __solution__({name!r})", frozenset({name}), declares=True)
 
 
 def _is_only_declared(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:

@@ -12,6 +12,8 @@ import yaml
 from evosyn.chat import Message, Parsed, Purpose
 from evosyn.domains.base import BaseDomain
 from evosyn.domains.python import generators, joining, large
+from evosyn.domains.python.payload import PRELUDES
+from evosyn.domains.python.program import program_of
 from evosyn.jobs import Limits
 from evosyn.parsing import same_program
 from evosyn.records import Json, Problem, Solution, Testing
@@ -32,8 +34,9 @@ class PythonDomain(BaseDomain):
     asks = ("problem", "solution", "testing", "inputs")
     item: ClassVar[str]
 
-    def same(self, problem: Problem, solution: Solution) -> str:  # noqa: ARG002
-        return same_program(solution.text)
+    def same(self, problem: Problem, solution: Solution) -> str:
+        text, before = program_of(problem, solution)
+        return same_program("\n".join([*(one for one in before if one not in PRELUDES.values()), text]))
 
     def wishes(self) -> Mapping[str, Sequence[str]]:
         found: dict[str, list[str]] = _listed("python_wishes.yaml")

@@ -24,13 +24,17 @@ def join(parts: Sequence[tuple[Testing, Sequence[int]]]) -> Testing | None:
         return Testing("asserts", {"asserts": list(dict.fromkeys(taken))}) if taken else None
     if kinds not in ({"cases"}, {"stdin"}) or any(is_generator(testing.body["cases"]) for testing, _ in parts):
         return None
+    compared = {testing.body.get("compare") for testing, _ in parts}
+    if len(compared) > 1:
+        return None
     kept: dict[str, Json] = {}
     for testing, places in parts:
         for at in places:
             case = _plain(testing.body["cases"][at], testing.body)
             if case is not None:
                 kept.setdefault(canonical_json(case["input"]), case)
-    return Testing(kinds.pop(), {"cases": list(kept.values())}) if kept else None
+    by = compared.pop()
+    return Testing(kinds.pop(), {"cases": list(kept.values()), **({"compare": by} if by else {})}) if kept else None
 
 
 def _plain(case: Mapping[str, Json], body: Mapping[str, Json]) -> Json:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from evosyn.chat import Parsed
 from evosyn.codeblocks import MAX_BLOCKS, CodeBlock, binding, completed, last_answer, without_uses
-from evosyn.domains.python.payload import entry_point, starter_code
+from evosyn.domains.python.payload import completions, entry_point, starter_code
 from evosyn.domains.python.shapes import checked
 from evosyn.domains.replies import PYTHON, answers, defines, python_blocks, read_json, sets_of_blocks
 from evosyn.errors import FormatError
@@ -60,15 +60,6 @@ def signature_of(problem: Problem) -> Signature | None:
                 is_open = bool(given.vararg or given.kwarg or given.kwonlyargs)
                 return Signature(tuple(names), len(names) - len(given.defaults), is_open)
     return None
-
-
-def completions(starter: str) -> tuple[str, ...]:
-    """The starter code, and where its last line ends in a colon, the same with a body for that line."""
-    lines = starter.rstrip().splitlines()
-    if not lines or not lines[-1].endswith(":"):
-        return (starter, f"{starter}\n    pass\n")
-    indent = len(lines[-1]) - len(lines[-1].lstrip()) + 4
-    return ("\n".join([*lines, " " * indent + "pass\n"]),)
 
 
 def owner_of(problem: Problem) -> str | None:

@@ -44,11 +44,15 @@ def check_cases(body: Mapping[str, Json]) -> None:
 
 def check_stdin(body: Mapping[str, Json]) -> None:
     """Texts for standard input, and what must be printed."""
-    _known(body, ("cases", "tolerance"))
+    _known(body, ("cases", "tolerance", "compare"))
     _tolerance("tolerance", body.get("tolerance"))
+    if body.get("compare") not in (None, "livecodebench"):
+        raise FormatError("compare", "must be 'livecodebench', or be left out", body["compare"])
     for index, case in _case_list(body):
         where = f"cases[{index}]"
         _case(where, case)
+        if body.get("compare") is not None and (body.get("tolerance"), case.get("tolerance")) != (None, None):
+            raise FormatError("compare", "is exact, so that no tolerance can be given beside it", body["compare"])
         for key in ("input", "output"):
             if not isinstance(case[key], str) and not is_generator(case[key]):
                 raise FormatError(f"{where}.{key}", f"must be a text, not {_name(case[key])}", case[key])

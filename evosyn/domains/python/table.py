@@ -30,10 +30,11 @@ from evosyn.domains.python.lifting import (
     short,
 )
 from evosyn.domains.python.preparing import decided
+from evosyn.domains.python.program import Program
 from evosyn.domains.python.value_digests import digest_of
 from evosyn.jobs import Call, CallsJob, CellResult, Check, ChecksJob, ItemOutcome, Job, Limits, Status
 from evosyn.parsing import BOM
-from evosyn.records import Json, Problem, Solution, Testing, Verdict
+from evosyn.records import Json, Problem, Testing, Verdict
 from evosyn.sandbox._inside.wire import NotPlain, encode
 
 LOADS = Check("pass")
@@ -182,10 +183,11 @@ class Prepared:
         """Of the checks: those on one call follow each other, so that its answer is decoded once."""
         return sorted(range(len(self.checks)), key=lambda at: self.checks[at].calls)
 
-    def jobs(self, solution: Solution, limits: Limits) -> tuple[Job, ...]:
+    def jobs(self, program: Program, limits: Limits) -> tuple[Job, ...]:
         """The table, then the coded checks, each only where there are some."""
-        table = (CallsJob(solution.text, self.entry_point, self.calls, limits),) if self.calls else ()
-        coded = (ChecksJob(solution.text, self.entry_point, self.coded, limits),) if self.coded else ()
+        text, before = program
+        table = (CallsJob(text, self.entry_point, self.calls, limits, before),) if self.calls else ()
+        coded = (ChecksJob(text, self.entry_point, self.coded, limits, before),) if self.coded else ()
         return (*table, *coded)
 
     def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:

@@ -165,11 +165,11 @@ _ABOUT: dict[int, Callable[[Any], Any]] = {NEXT: next, ITERATE: _iterator, LENGT
 
 
 def run_program(
-    pipes: tuple[int, int], source: str, entry_point: str, limits: JobLimits, alarm: Alarm, to: child.Writer
+    pipes: tuple[int, int], sources: Sequence[str], entry_point: str, limits: JobLimits, alarm: Alarm, to: child.Writer
 ) -> None:
     """Load the program, say hello, then answer until the testing is gone."""
     ask, answer = pipes
-    entry = child.load_guarded(to, alarm, limits, source, entry_point)
+    entry = child.load_guarded(to, alarm, limits, sources, entry_point)
     if entry is None:
         return
     answers = Answers(entry, sys.modules["program"].__dict__, limits.output_kb * 1024)

@@ -5,6 +5,7 @@ values never come here. It ends with `os._exit`, whatever happens.
 """
 
 from __future__ import annotations
+import __future__
 
 import ctypes
 import gc
@@ -14,7 +15,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from evosyn.sandbox._inside import seccomp, trees, wire
@@ -23,6 +24,8 @@ from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
 EXIT_FULL, EXIT_TIME = 77, 80
 BOM = "\ufeff"
 """Python itself skips this at the start of a file."""
+
+_FUTURE = __future__.annotations.compiler_flag
 
 Made = TypeVar("Made")
 WayOf: TypeAlias = Callable[[Any], trees.Way]
@@ -104,38 +107,63 @@ def describe(error: BaseException) -> tuple[int, bytes]:
     return wire.EXCEPTION, f"{name[:80]}: {text[:300]}".rstrip(": ").encode("utf-8", "backslashreplace")
 
 
-def load(source: str, name: str) -> dict[str, Any]:
-    """Compile and execute a program as a module of its own; whatever it raises passes through."""
+def compiled(sources: Sequence[str]) -> list[CodeType]:
+    """The code of a program and of what runs before it, as they follow each other in one module: what that imports from
+    `__future__` holds for the program too. Whatever `compile` raises passes through."""
+    codes: list[CodeType] = []
+    for source in sources:
+        future = codes[-1].co_flags & _FUTURE if codes else 0
+        codes.append(compile(source.removeprefix(BOM), "<program>", "exec", future, dont_inherit=True))
+    return codes
+
+
+def load(sources: Sequence[str], name: str, own: str = "") -> dict[str, Any]:
+    """Compile and execute a program as a module of its own; whatever it raises passes through.
+
+    Args:
+        sources: the program, behind what runs before it.
+        own: a name that only the program itself may bind.
+    """
     module = ModuleType(name)
     sys.modules[name] = module
-    code = compile(source.removeprefix(BOM), "<program>", "exec", dont_inherit=True)
-    exec(code, module.__dict__)
+    for code in compiled(sources):
+        module.__dict__.pop(own, None)
+        exec(code, module.__dict__)
     return module.__dict__
 
 
 def find_entry(namespace: Mapping[str, Any], entry_point: str) -> Callable[..., Any] | None:
-    """The function of that name; `Class.method` makes an instance first."""
-    head, _, rest = entry_point.partition(".")
+    """The function of that name; of `Class.method` one that makes an instance for each call, where the method is not a
+    static or class method."""
+    head, _, method = entry_point.partition(".")
     found = namespace.get(head)
-    if rest and isinstance(found, type):
-        found = getattr(found(), rest, None)
-    return found if callable(found) else None
+    if not method:
+        return found if callable(found) else None
+    if not isinstance(found, type):
+        return None
+    owner = found
+    kept = next((vars(above)[method] for above in owner.__mro__ if method in vars(above)), None)
+    if isinstance(kept, staticmethod | classmethod):
+        return getattr(owner, method)  # type: ignore[no-any-return]
+    if not callable(kept) and not callable(getattr(owner(), method, None)):
+        return None
+    return lambda *args, **kwargs: getattr(owner(), method)(*args, **kwargs)
 
 
 def load_guarded(
-    writer: Writer, alarm: Alarm, limits: JobLimits, source: str, entry_point: str
+    writer: Writer, alarm: Alarm, limits: JobLimits, sources: Sequence[str], entry_point: str
 ) -> Callable[..., Any] | None:
     """Load under the alarm and write the load record; None where there is nothing to call."""
-    entry, record = _loaded(source, entry_point, alarm, limits)
+    entry, record = _loaded(sources, entry_point, alarm, limits)
     writer.put(*record)
     return entry
 
 
 def _loaded(
-    source: str, entry_point: str, alarm: Alarm, limits: JobLimits
+    sources: Sequence[str], entry_point: str, alarm: Alarm, limits: JobLimits
 ) -> tuple[Callable[..., Any] | None, wire.Record]:
     def work() -> Callable[..., Any] | None:
-        return find_entry(load(source, "program"), entry_point)
+        return find_entry(load(sources, "program", entry_point.partition(".")[0]), entry_point)
 
     return _guarded(work, b"while loading", entry_point.encode("utf-8", "replace")[:200], alarm, limits)
 
@@ -144,8 +172,7 @@ def compile_guarded(body: bytes, alarm: Alarm, limits: JobLimits, writer: Writer
     """Compile a program under the alarm, run nothing of it, write a record; its code, or None where it does not."""
 
     def work() -> bytes:
-        source = marshal.loads(body).removeprefix(BOM)
-        return marshal.dumps(compile(source, "<program>", "exec", dont_inherit=True))
+        return marshal.dumps(compiled(marshal.loads(body)))
 
     code, record = _guarded(work, b"while compiling", b"", alarm, limits)
     writer.put(*record)
@@ -202,8 +229,8 @@ def run_calls(
         computed: for calls whose arguments are an expression, by position: the encoded value, or None where only this
             process can have it (it is no plain data). Raises KeyError where neither is there: an empty record.
     """
-    source, entry_point, counts = marshal.loads(head)
-    entry = load_guarded(work.to, work.alarm, work.limits, source, entry_point)
+    sources, entry_point, counts = marshal.loads(head)
+    entry = load_guarded(work.to, work.alarm, work.limits, sources, entry_point)
     if entry is None:
         return
 
@@ -246,8 +273,8 @@ def run_company(members: Iterable[bytes], work: Work) -> None:
     work.to.put(wire.OK, 0.0, b"")
     spent = 0.0
     for body in members:
-        source, entry_point, groups = marshal.loads(body)
-        entry, record = _loaded(source, entry_point, work.alarm, work.limits)
+        sources, entry_point, groups = marshal.loads(body)
+        entry, record = _loaded(sources, entry_point, work.alarm, work.limits)
         spent += record.seconds
         for args, kwargs, _ in itertools.chain.from_iterable(map(marshal.loads, groups)):
             if entry is None:

@@ -39,10 +39,10 @@ class Pairs:
 
     def supervise(self, items: range, left_s: float, limits: JobLimits, body: bytes) -> list[wire.Record]:
         """Run these checks; returns early after a timeout."""
-        program, entry_point, checks = marshal.loads(body)
+        sources, entry_point, checks = marshal.loads(body)
         began = time.monotonic()
         found: list[wire.Record] = []
-        solution = new_file(marshal.dumps((program, entry_point), 2))
+        solution = new_file(marshal.dumps((sources, entry_point), 2))
         try:
             while len(found) < len(items):
                 start = items.start + len(found)

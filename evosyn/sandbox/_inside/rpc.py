@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from evosyn.sandbox._inside import child, wire
 from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
-from evosyn.sandbox._inside.answers import run_program
+from evosyn.sandbox._inside.answers import ATTRIBUTE, run_program
 from evosyn.sandbox._inside.peer import Gone, NoValue, Peer
 from evosyn.sandbox._inside.pipes import EXIT_PEER, PipeReader, write_all
 
@@ -41,7 +41,7 @@ class Names(dict[str, Any]):
 
     def __init__(self, peer: Peer) -> None:
         super().__init__(_BUILTINS)
-        self["__solution__"] = lambda name: proxy(peer, str(name))
+        self["__solution__"] = lambda name: Defined(peer, str(name))
 
     def __missing__(self, name: str) -> Any:
         if name in SAFE_MODULES:
@@ -49,12 +49,26 @@ class Names(dict[str, Any]):
         raise KeyError(name)
 
 
-def proxy(peer: Peer, name: str) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return peer.call(name, args, kwargs)
+def proxy(peer: Peer) -> Callable[..., Any]:
+    def candidate(*args: Any, **kwargs: Any) -> Any:
+        return peer.call("", args, kwargs)
 
-    call.__name__ = call.__qualname__ = name or "candidate"
-    return call
+    return candidate
+
+
+class Defined:
+    """What the problem says that solutions define, by its name: a function, or a class and what stands in it."""
+
+    def __init__(self, peer: Peer, name: str) -> None:
+        self._peer, self.__name__ = peer, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._peer.call(self.__name__, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name[:1] == "_":
+            raise AttributeError(name)
+        return self._peer.ask(ATTRIBUTE, self.__name__, (name,), {})
 
 
 class Codes:
@@ -96,7 +110,7 @@ def run_testing(
             to.put(peer.dead[0], 0.0, peer.dead[1])
             continue
         namespace: dict[str, Any] = {"__name__": "testing", "__builtins__": names}
-        namespace[entry_point.rpartition(".")[2]] = namespace["candidate"] = proxy(peer, "")
+        namespace[entry_point.rpartition(".")[2]] = namespace["candidate"] = proxy(peer)
         if not _check(peer, namespace, (code, call), codes, alarm, to):
             return
 

@@ -74,7 +74,8 @@ def _main(code: bytes) -> tuple[int, bytes]:
     space = module.__dict__
     space["__file__"], space["__builtins__"] = FILE, builtins
     try:
-        exec(marshal.loads(code), space)
+        for part in marshal.loads(code):
+            exec(part, space)
     except TimeLimit:
         raise
     except SystemExit as error:

@@ -89,9 +89,9 @@ def _arguments(boot: forker.Boot, order: forker.Order, handles: list[int]) -> No
 
 def _program(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
     body, records, ask, answer = handles
-    source, entry_point = marshal.loads(take(body))
+    sources, entry_point = marshal.loads(take(body))
     to = child.Writer(records, order.limits)
-    rpc.run_program((ask, answer), source, entry_point, order.limits, boot.alarm, to)
+    rpc.run_program((ask, answer), sources, entry_point, order.limits, boot.alarm, to)
 
 
 def _testing(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
@@ -136,7 +136,7 @@ def _printing(boot: forker.Boot, order: forker.Order, code: bytes, streams: tupl
 
 def _load(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:
     socket, source = handles
-    main = child.load(take(source).decode("utf-8", "surrogatepass"), "harness")["main"]
+    main = child.load([take(source).decode("utf-8", "surrogatepass")], "harness")["main"]
     _serve(socket, boot._replace(harness=main))
 
 

@@ -18,7 +18,7 @@ from evosyn.ports import Sandbox
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
 from reference_suite import families_conduct, families_inputs, families_values
 from reference_suite.drawing import FAMILIES, Pair
-from reference_suite.plain import all_pass
+from reference_suite.plain import all_pass, whole
 
 LIMITS = Limits(cpu_s=2.0, budget_s=20.0, memory_mb=1024)
 NEVER_ACCEPTS_MORE = frozenset(
@@ -110,7 +110,7 @@ def _problem(pair: Pair, place: int) -> Problem:
         f"r{place}",
         "python-function",
         "A drawn problem.",
-        payload={"entry_point": pair.entry_point, "starter_code": pair.starter + "\n    pass\n"},
+        payload={"entry_point": pair.entry_point, "starter_code": whole(pair.starter)},
     )
 
 

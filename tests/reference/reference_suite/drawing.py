@@ -62,6 +62,7 @@ class Family:
     testings: tuple[str | tuple[str, ...] | Data | Said, ...]
     values: Mapping[str, Sequence[object]]
     starter: str = STARTER
+    entry_point: str = "f"
 
 
 FAMILIES: list[Family] = []
@@ -91,14 +92,20 @@ def draw(seed: str, count: int) -> list[Pair]:
 
 def _pair(rng: random.Random, one: Family) -> Pair:
     drawn = {name: rng.choice(choices) for name, choices in one.values.items()}
+    return filled(one, rng.choice(one.programs), rng.choice(one.testings), drawn)
+
+
+def filled(
+    one: Family, program: str, testing: str | tuple[str, ...] | Data | Said, drawn: Mapping[str, object]
+) -> Pair:
+    """A program and a testing of a family with these values."""
     shown = {name: value if name.endswith("_") else repr(value) for name, value in drawn.items()}
-    program = Template(rng.choice(one.programs)).substitute(shown)
-    testing = rng.choice(one.testings)
+    program = Template(program).substitute(shown)
     text, difference = (testing.text, testing.difference) if isinstance(testing, Said) else (testing, "")
     if isinstance(text, Data):
         pairs = eval(text.pairs, dict(drawn))
         kind = "stdin" if all(isinstance(given, str) for given, _ in pairs) else "cases"
-        return Pair(one.name, one.starter, program, kind, (repr(pairs),), difference)
+        return Pair(one.name, one.starter, program, kind, (repr(pairs),), difference, one.entry_point)
     texts = tuple(Template(part).substitute(shown) for part in ((text,) if isinstance(text, str) else text))
     kind = "program" if len(texts) == 1 and "def check(" in texts[0] else "asserts"
-    return Pair(one.name, one.starter, program, kind, texts, difference)
+    return Pair(one.name, one.starter, program, kind, texts, difference, one.entry_point)

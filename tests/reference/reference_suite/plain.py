@@ -1,6 +1,7 @@
 """The reference: program and testing in one plain Python process, one process a pair, nothing between them.
 
-The testing stands behind the starter code and imports everything of the program but what the starter code gives. A pair
+The program stands behind the starter code, but for what that only declares. The testing stands behind it too and imports
+everything of the program but what the starter code gives; of a method it gets a function that makes an instance. A pair
 passes where Python comes to the end of both without an exception, within the limits. A script is run as `python
 program.py`, and its output compared word by word. It knows nothing of evosyn.
 """
@@ -28,10 +29,18 @@ cell = json.loads(sys.stdin.read())
 def run(part, names):
     exec(compile(part, "<part>", "exec", dont_inherit=True), names)
 program, names = {{"__name__": "program"}}, {{"__name__": "testing"}}
+run(cell["starter"], program)
+for name in cell["declared"]:
+    del program[name]
 run(cell["program"], program)
 run(cell["starter"], names)
 given = set(names) - set(cell["declared"])
 names.update({{name: value for name, value in program.items() if name not in given}})
+owner, _, function = cell["entry_point"].rpartition(".")
+if owner:
+    kind = program[owner]
+    by_class = any(isinstance(vars(one).get(function), (staticmethod, classmethod)) for one in kind.__mro__)
+    names[function] = lambda *args, **kwargs: getattr(kind if by_class else kind(), function)(*args, **kwargs)
 for part in cell["testing"]:
     run(part, names)
 os.write(int(sys.argv[1]), cell["token"].encode())
@@ -58,15 +67,21 @@ def passes(pair: Pair) -> bool:
     if pair.kind == "stdin":
         return all(_prints(pair.program, given, wanted) for given, wanted in ast.literal_eval(pair.texts[0]))
     token = os.urandom(8).hex()
-    starter = "" if pair.kind == "cases" else pair.starter + "\n    pass\n"
+    starter, function = whole(pair.starter), pair.entry_point.rpartition(".")[2]
     testing = list(pair.texts)
     if pair.kind == "program":
-        testing.append(f"check({pair.entry_point})")
+        testing.append(f"check({function})")
     elif pair.kind == "cases":
-        testing = [_CASES.format(pairs=pair.texts[0], entry=pair.entry_point)]
-    declared = _declared(starter)
+        testing = [_CASES.format(pairs=pair.texts[0], entry=function)]
     cell = json.dumps(
-        {"program": pair.program, "starter": starter, "declared": declared, "testing": testing, "token": token}
+        {
+            "program": pair.program,
+            "starter": starter,
+            "declared": sorted({*_declared(starter), *_defined(starter) & {pair.entry_point.partition(".")[0]}}),
+            "entry_point": pair.entry_point,
+            "testing": testing,
+            "token": token,
+        }
     )
     read, write = os.pipe()
     try:
@@ -125,9 +140,27 @@ def _same_word(one: str, two: str) -> bool:
 
 
 def _declared(starter: str) -> list[str]:
-    """Functions of the starter code that the program is to write: there is nothing in them."""
-    functions = [node for node in ast.parse(starter).body if isinstance(node, ast.FunctionDef)]
-    return [one.name for one in functions if all(isinstance(node, ast.Expr | ast.Pass) for node in one.body)]
+    """Functions and classes of the starter code that the program is to write: there is nothing in them."""
+    return [one.name for one in ast.parse(starter).body if isinstance(one, _NAMED) and _is_empty(one)]
+
+
+def _defined(starter: str) -> set[str]:
+    return {one.name for one in ast.parse(starter).body if isinstance(one, _NAMED)}
+
+
+_NAMED = (ast.FunctionDef, ast.ClassDef)
+
+
+def _is_empty(one: ast.FunctionDef | ast.ClassDef) -> bool:
+    return all(
+        isinstance(node, ast.Expr | ast.Pass) or (isinstance(node, ast.FunctionDef) and _is_empty(node))
+        for node in one.body
+    )
+
+
+def whole(starter: str) -> str:
+    """Starter code that parses."""
+    return starter + "\n    pass\n" if starter.endswith(":") else starter
 
 
 def all_pass(pairs: Sequence[Pair]) -> list[bool]:
