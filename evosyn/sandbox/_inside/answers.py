@@ -86,7 +86,6 @@ class Answers:
     def __init__(self, entry: Callable[..., Any], namespace: Mapping[str, Any], most: int) -> None:
         self.entry, self.namespace, self.most = entry, namespace, most
         self.kept = Kept()
-        self.way = trees.Way(self.kept.stand_for, keeps=lambda _: True)
 
     def to(self, frame: bytes) -> tuple[int, bytes]:
         """Code and answer to a question.
@@ -95,9 +94,10 @@ class Answers:
             NotPlain: what it gives is nested too deeply.
             BaseException: whatever the program does to us.
         """
-        what, target, args, kwargs, *marked = marshal.loads(frame)
+        sent = marshal.loads(frame)
+        what, target, args, kwargs = sent[:4]
         given: list[Any] = []
-        if marked:
+        if len(sent) > 4:
             resolve = functools.partial(_resolved, self.kept)
             args, kwargs = wire.decode_live(frame, resolve, given, 2 + trees.ARGUMENT_DEPTH)[2:4]
         elif kwargs or not trees.SCALARS.issuperset(map(type, args)):
@@ -114,19 +114,17 @@ class Answers:
             if what == NEXT and isinstance(error, StopIteration):
                 return code, AT_ITS_END
             code, value = wire.EXCEPTION, _raised(error)
+        if type(value) in trees.SCALARS and not given:
+            return code, PLAIN_ANSWER + trees.encode(value)
         changes = [
             (place, objects.new_content(one))
             for place, (one, content) in enumerate(zip(given, before, strict=True))
             if objects.changed(one, content)
         ]
+        way = trees.Way(self.kept.stand_for, trees.Seen(given), keeps=_keeps)
         if changes:
-            return code, WITH_CHANGES + trees.encode((value, tuple(changes)), self._way(given))
-        way = self.way if type(value) in trees.SCALARS else self._way(given)
+            return code, WITH_CHANGES + trees.encode((value, tuple(changes)), way)
         return code, PLAIN_ANSWER + trees.encode(value, way)
-
-    def _way(self, given: Sequence[Any]) -> trees.Way:
-        """How an answer is encoded: what the testing gave, and what stands in it twice, is one object there too."""
-        return self.way._replace(seen=trees.Seen(given))
 
     def _asked(self, what: int, target: str | int, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if isinstance(target, int):
@@ -144,6 +142,10 @@ class Answers:
         if what == ITEM:
             return found[args[0]]
         return _ABOUT[what](found)
+
+
+def _keeps(_function: Any) -> bool:
+    return True
 
 
 def _iterator(value: Any) -> Any:

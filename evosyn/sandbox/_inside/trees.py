@@ -6,6 +6,7 @@ what it writes, strictly.
 
 from __future__ import annotations
 
+import itertools
 import marshal
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
@@ -32,10 +33,12 @@ class Seen:
         marked: something in what was encoded is no plain data.
     """
 
+    __slots__ = ("_copied", "_places", "marked", "objects")
+
     def __init__(self, given: Sequence[Any] = ()) -> None:
-        self.objects: list[Any] = list(given)
+        self.objects: list[Any] = [*given]
         self.marked = False
-        self._places: dict[int, int] = {id(one): place for place, one in enumerate(given)}
+        self._places: dict[int, int] = dict(zip(map(id, given), itertools.count(), strict=False)) if given else {}
         self._copied: list[Any] = []
 
     def met(self, value: Any, kind: type) -> int | None:
