@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
+from evosyn.sandbox._inside.answers import ANCESTORS
 from evosyn.sandbox._inside.blame import CheckText
 from evosyn.sandbox._inside.script import is_success
 from evosyn.sandbox._inside.wire import Malformed
@@ -55,7 +56,12 @@ def made_anew(value: Any, check: CheckText) -> Raised:
         raise Malformed("not an exception")
     text, names, args, *chain, is_quiet = value
     good = type(text) is str and type(names) is tuple and all(type(name) is str for name in names)
-    if not good or not names or (args is not None and type(args) is not tuple) or type(is_quiet) is not bool:
+    if (
+        not good
+        or not 0 < len(names) <= ANCESTORS
+        or (args is not None and type(args) is not tuple)
+        or type(is_quiet) is not bool
+    ):
         raise Malformed("not an exception")
     found = {place: kind for place, name in enumerate(names) if (kind := _found(name, check)) is not None}
     kinds = {place: kind for place, kind in found.items() if _crosses(kind, args, check)}
