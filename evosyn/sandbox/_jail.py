@@ -35,8 +35,8 @@ from evosyn.sandbox.packages import NO_PACKAGES, SHOWN, Packages
 JailKind = Literal["bwrap", "bare"]
 MODULES = (
     "colliding", "kinds", "trees", "wire", "seccomp", "landlock", "alarm", "child", "script", "forker", "pipes",
-    "objects", "answers", "proxies", "peer", "rpc", "work", "results", "remote", "ended", "arguments", "hosts", "pairs",
-    "stdio", "supervisor", "boot",
+    "objects", "answers", "proxies", "blame", "raised", "peer", "rpc", "work", "results", "remote", "ended",
+    "arguments", "hosts", "pairs", "stdio", "supervisor", "boot",
 )  # fmt: skip
 """In the order in which they need each other."""
 WARM = (

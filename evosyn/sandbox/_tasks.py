@@ -144,12 +144,15 @@ class WorkerTask:
     def absorb(self, segment: Segment, records: list[wire.Record]) -> None:
         """Take what a worker answered; more than was asked is cut, what is missing stays to be done.
 
-        A timeout is charged the whole limit of an item, however little of it was computed.
+        A timeout is charged the whole limit of an item, however little of it was computed; one that several items have
+        in common, of loading, once.
         """
         self.flying -= segment.stop - segment.first
         cpu_s = self.job.limits.cpu_s
         records = [
-            record._replace(seconds=max(record.seconds, cpu_s)) if record.code == wire.TIMEOUT else record
+            record._replace(seconds=max(record.seconds, cpu_s))
+            if record.code == wire.TIMEOUT and record.seconds
+            else record
             for record in records[: segment.stop - segment.first]
         ]
         self.records[segment.first : segment.first + len(records)] = records

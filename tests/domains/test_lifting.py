@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import collections
 import contextlib
 import time
 
@@ -266,3 +267,26 @@ def test_arbitrary_text_is_lifted_refused_or_broken_but_never_raises_else(text: 
     for lift in (lift_assert, lift_program):
         with contextlib.suppress(NotLiftable, Broken):
             lift(text, CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_broken"),
+    [
+        ("def check(c):\n    x = c(1)\n    c(lambda: 1)", True),
+        ("def g(): pass\ndef check(c):\n    for x in f(1): f(b=g)", True),
+        ("def check(c):\n    x = c(1)\n    c(list(map(lambda y: y, [1])))", False),
+        ("def g(): pass\ndef check(c):\n    g = c(1)\n    c(g)", False),
+        ("def g(): pass\ndef check(c):\n    def h(g): c(g)\n    h(1)", False),
+        ("def g(): pass\ndef check(c):\n    x = g(lambda: 1)", False),
+    ],
+)
+def test_a_testing_that_gives_a_function_of_its_own_is_broken_for_every_program(code: str, is_broken: bool) -> None:
+    with pytest.raises(Broken if is_broken else NotLiftable) as caught:
+        lift_program(code, CONTEXT)
+    assert not is_broken or "line " in str(caught.value)
+
+
+def test_an_assert_that_asks_for_a_missing_key_changes_no_value() -> None:
+    outcome = ok(collections.defaultdict(list))
+    for text in ("f(1)['q'] == []", "f(1) == {}", "'q' not in f(1)"):
+        assert judged(lift_assert(f"assert {text}", CONTEXT), [outcome]) is Verdict.PASS

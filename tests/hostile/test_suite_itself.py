@@ -126,11 +126,11 @@ def test_a_form_of_testing_passes_the_right_program_and_fails_the_wrong_one_in_p
             exec(text, _space(task.honest(style=style, pad="x" * style)))
         with pytest.raises(AssertionError):
             exec(text, _space(task.wrong()))
-    code = tasks.as_program(task, form).body["code"]
-    space = _space(f"{task.honest()}\n{code}")
-    space["check"](space[task.entry])
-    with pytest.raises(AssertionError):
-        space["check"](_space(task.wrong())[task.entry])
+    for make in (tasks.as_program, tasks.as_unittest):
+        space = _space(f"{task.honest()}\n{make(task, form).body['code']}")
+        space["check"](space[task.entry])
+        with pytest.raises(AssertionError):
+            space["check"](_space(task.wrong())[task.entry])
 
 
 @pytest.mark.parametrize("kind", tasks.KINDS)
@@ -141,7 +141,12 @@ def test_testings_reach_the_mode_that_they_are_named_after(kind: str) -> None:
         for testing in (tasks.as_cases(task), tasks.as_lifted(task)):
             (job,) = DOMAIN.plan(problem, Solution(task.honest()), [testing], QUICK).jobs
             assert isinstance(job, CallsJob)
-        for testing in (tasks.as_warm(task, form), tasks.as_fresh(task, form), tasks.as_program(task, form)):
+        for testing in (
+            tasks.as_warm(task, form),
+            tasks.as_fresh(task, form),
+            tasks.as_program(task, form),
+            tasks.as_unittest(task, form),
+        ):
             (job,) = DOMAIN.plan(problem, Solution(task.honest()), [testing], QUICK).jobs
             assert isinstance(job, ChecksJob), testing.text
         words = {node.id for node in ast.walk(ast.parse(tasks.warm_text(task, form))) if isinstance(node, ast.Name)}

@@ -191,8 +191,8 @@ MUTATIONS = [
             "forker": KEEPS,
             "ended": replacing(
                 (
-                    "    made = believed(said, exit_.cpu_s, exit_.wall_s)\n",
-                    """    made = believed(said, exit_.cpu_s, exit_.wall_s)
+                    "    made = believed(said, exit_.cpu_s, exit_.wall_s, order.limits.cpu_s)\n",
+                    """    made = believed(said, exit_.cpu_s, exit_.wall_s, order.limits.cpu_s)
     remote._socket.send(b"\\x09" + b"".join([record.payload for record in made])[:150_000])
 """,
                 )

@@ -159,29 +159,35 @@ def test_an_exception_of_the_program_never_ends_a_loop_of_the_testing(sandbox: S
 @pytest.mark.parametrize(
     "value",
     [
-        [
-            (..., "shared", (1,)),
-            *[(..., "shared", ((..., "same", at), (..., "same", at))) for at in range(60)],
-            {(..., "same", 60): 1},
-        ],
-        [
-            (..., "shared", (1,)),
-            *[(..., "shared", ((..., "same", at),)) for at in range(200_000)],
-            {(..., "same", 200_000): 1},
-        ],
-        [(..., "shared", b"x" * 10**6), *[(..., "bytearray", (..., "same", 0)) for _ in range(10_000)]],
-        [(..., "same", 0)],
-        [(..., "shared", [1]), (..., "same", 1)],
-        [(..., "shared", [1]), (..., "same", -1)],
-        [(..., "shared", [1]), (..., "same", True)],
-        [(..., "shared", [1], [2])],
-        (..., "shared", [(..., "same", 0)]),
+        [[1], *[((..., "same", 1), (..., "same", 1)) for _ in range(60)], {((..., "same", 1),): 1}],
+        [b"x" * 10**6, *[(..., "bytearray", (..., "same", 0)) for _ in range(10_000)]],
+        (..., "same", 0),
+        [(..., "same", 1)],
+        [[1], (..., "same", -1)],
+        [[1], (..., "same", True)],
+        [[1], {(..., "same", 1): 1}],
+        [[1], (..., "set", ((..., "same", 1),))],
+        [(1,), (..., "same", 1)],
+        (..., "deque", ((..., "same", 0),), None),
+        [(..., "default", (..., "same", 0), ())],
     ],
 )
 def test_arguments_that_a_testing_wrote_by_hand_cost_no_more_than_their_bytes(value: object) -> None:
     began = time.process_time()
     found = arguments._checked(wire.Record(wire.OK, 0.0, marshal.dumps(value, 2)))
     assert (found.code, found.payload) == (wire.EXCEPTION, b"not a value")
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("depth", [60, 50_000])
+def test_lists_of_one_list_each_cost_no_more_than_their_bytes(depth: int) -> None:
+    """However many paths lead through them."""
+    began = time.process_time()
+    data = marshal.dumps([[1], *[[(..., "same", at), (..., "same", at)] for at in range(1, depth)]], 2)
+    made = wire.decode_live(data)
+    assert made[-1][0] is made[-1][1] is made[-2]
+    with pytest.raises(wire.Malformed):
+        wire.decode(data)  # our own process knows no such value: what it pays for is what it sees
     assert time.process_time() - began < 5
 
 
@@ -402,3 +408,129 @@ def test_an_argument_that_is_computed_arrives_as_what_it_is(sandbox: Sandbox) ->
     (outcomes,) = sandbox.run([CallsJob(program, "f", tuple(Call(python=text) for text in texts), SHORT)])
     assert [outcome.value[1] for outcome in outcomes] == [[0, 1, 2], [1, 2], [1, 2], [1], 5, 10**5000]
     assert [outcome.value[0] for outcome in outcomes[:4:3]] == ["range", "dict_keys"]
+
+
+GIVES = """
+import collections, dataclasses, enum
+class Pile(list): pass
+Point = collections.namedtuple('Point', 'x y')
+@dataclasses.dataclass
+class Plain: x: int = 1
+kept = [7]
+def f(what, *args):
+    if what == 'rows': return [[0] * args[0]] * args[0]
+    if what == 'names': return {'a': kept, 'b': kept, 'c': (kept, {'d': kept})}
+    if what == 'piles': return [Pile([1])] * 2
+    if what == 'deques': one = collections.deque([kept], 3); return [one, one, kept]
+    if what == 'points': return [Point(1, kept), kept]
+    if what == 'itself':
+        one = [1]; one.append(one); return one
+    if what == 'both': args[0].append(kept); return [kept, args[0]]
+    if what == 'late': grid = [[0] * 2] * 2; return grid[0], grid
+    if what == 'counts': return collections.defaultdict(lambda: 0, a=1)
+    if what == 'lists': return collections.defaultdict(list)
+    if what == 'nested': return collections.defaultdict(lambda: collections.defaultdict(int))
+    if what == 'counters': return collections.defaultdict(collections.Counter)
+    if what == 'plains': return collections.defaultdict(Plain)
+    if what == 'get': return args[0][args[1]]
+    if what == 'same': return args[0]
+    if what == 'consume': return [list(args[0]), args[1].append(5)]
+    if what == 'from':
+        try: {}['k']
+        except KeyError as error: raise ValueError('v', kept) from error
+    if what == 'within':
+        try: f('from')
+        except ValueError: raise TypeError('t')
+    if what == 'quiet': raise ValueError from None
+    if what == 'deep':
+        try: f('deep') if len(args) == 0 else None; return f('deep', 1)
+        except RecursionError as error: raise ValueError('deep') from error
+    if what == 'set': one = eval(args[0]); return one, list(one)
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "m = f('rows', 3)\nm[0][0] = 1\nassert m == [[1, 0, 0]] * 3",
+        "d = f('names')\nd['a'].append(8)\nassert d['b'] == [7, 8] and d['c'][1]['d'] is d['a'] is d['c'][0]",
+        "a, b = f('piles')\na.append(2)\nassert b == [1, 2]",
+        "a, b, c = f('deques')\nassert a is b and a[0] is c and a.maxlen == 3",
+        "p, k = f('points')\nk.append(8)\nassert p.y == [7, 8]",
+        "x = f('itself')\nassert x[1] is x and len(x) == 2",
+        "x = []\nr = f('both', x)\nassert r[1] is x and x[0] is r[0]",
+        "row, grid = f('late')\nrow[0] = 5\nassert grid == [[5, 0], [5, 0]] and f('late')[1] == [[0, 0], [0, 0]]",
+        "m = f('rows', 2)\nassert f('get', m, 0) is m[0] is m[1] is f('same', m)[1]",
+        "x = [1]\nassert f('consume', iter([[1], [2]]), x) == [[[1], [2]], None] and x == [1, 5]",
+        "x = [1.5, 46, 'a.b', [2.5, '.', {3, '.'}]]\nassert f('same', x) is x and x[3] is f('get', x, 3)",
+    ],
+)
+def test_what_is_one_object_to_the_program_is_one_to_the_testing(sandbox: Sandbox, code: str) -> None:
+    assert check(sandbox, code, GIVES).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "d = f('counts')\nassert d['q'] == 0 and d == {'a': 1, 'q': 0} and 'z' not in d",
+        "d = f('lists')\nd['z'].append(3)\nassert d == {'z': [3]}",
+        "d = f('nested')\nd['x']['y'] += 1\nassert d == {'x': {'y': 1}}",
+        "assert f('counters')['x']['y'] == 0 and f('plains')[1].x == 1",
+        "assert f('get', f('counts'), 'q') == 0 and f('get', f('lists'), 'q') == []",
+        "import collections\nd = collections.defaultdict(lambda: 5)\nassert f('same', d) is d and d[1] == 5",
+    ],
+)
+def test_a_dictionary_makes_missing_values_as_the_program_says(sandbox: Sandbox, code: str) -> None:
+    assert check(sandbox, code, GIVES).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try: f('from')\nexcept ValueError as e:\n    assert type(e.__cause__) is type(e.__context__) is KeyError\n    assert e.__cause__.args == ('k',) and e.args == ('v', [7]) and e.__suppress_context__",
+        "try: f('within')\nexcept TypeError as e:\n    assert e.__cause__ is None and type(e.__context__.__cause__) is KeyError and not e.__suppress_context__",
+        "try: f('quiet')\nexcept ValueError as e: assert e.__suppress_context__ and e.__cause__ is None",
+        "try: f('deep')\nexcept ValueError as e: assert isinstance(e.__cause__, RecursionError)",
+        "try:\n    try: {}[1]\n    except KeyError: f('quiet')\nexcept ValueError as e: assert type(e.__context__) is KeyError",
+    ],
+)
+def test_an_exception_of_the_program_has_its_cause_and_context(sandbox: Sandbox, code: str) -> None:
+    assert check(sandbox, code, GIVES).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "{3, 1, 2}",
+        "set('hello world')",
+        "{'b', 'a', (1, 2), None, 1.5}",
+        "set([1, 100, 50]) | set([33, 70])",
+        "set(range(1000)) - set(range(5, 995))",
+        "{13, 5}",
+        "set(map(str, range(40)))",
+    ],
+)
+def test_a_set_is_gone_through_in_the_order_of_the_program(sandbox: Sandbox, made: str) -> None:
+    assert check(sandbox, f"one, order = f('set', {made!r})\nassert list(one) == order", GIVES).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("body", "statuses"),
+    [
+        ("x = [0]\n    for _ in range(60): x = [x, x]\n    return x", {Status.TIMEOUT}),
+        ("import collections\n    x = collections.deque()\n    x.append(x)\n    return x", {Status.NOT_PLAIN}),
+        ("x = [0]\n    for _ in range(5000): x = [x]\n    return x", {Status.NOT_PLAIN}),
+        ("x = []\n    x.append(x)\n    return x", {Status.EXCEPTION}),
+    ],
+)
+def test_a_value_of_endless_work_costs_its_own_check_only(sandbox: Sandbox, body: str, statuses: set[Status]) -> None:
+    program = f"def f(n):\n    if n: return n\n    {body}"
+    texts = (
+        "assert f(1) == 1",
+        "assert f(0) == f(0)",
+        "import os\nassert f(0) == [1] or f(0) == f(0)",
+        "assert f(1) == 1",
+    )
+    (outcomes,) = sandbox.run([ChecksJob(program, "f", tuple(map(Check, texts)), SHORT)])
+    assert outcomes[0].status is outcomes[3].status is Status.OK
+    assert {outcome.status for outcome in outcomes[1:3]} == statuses, outcomes

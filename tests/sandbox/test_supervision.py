@@ -111,8 +111,16 @@ def test_what_a_child_did_not_own_up_to_is_charged_to_its_last_item(
 )
 def test_no_more_is_charged_than_was_seen(claimed: tuple[float, ...], charged: tuple[float, ...]) -> None:
     made = [wire.Record(wire.OK, seconds, b"N") for seconds in claimed]
-    found = results.believed(made, 1.0, 2.0 * WAITING)
+    found = results.believed(made, 1.0, 2.0 * WAITING, 1.0)
     assert [record.seconds for record in found] == pytest.approx(charged)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "lived_s", "is_believed"), [(0.0, 9.0, False), (9.0, 0.5, False), (0.2, 1.0, True)]
+)
+def test_whose_time_is_up_has_used_or_waited_for_it(claimed: float, lived_s: float, is_believed: bool) -> None:
+    (found,) = results.believed([wire.Record(wire.TIMEOUT, claimed, b"")], 0.0, lived_s, 1.0)
+    assert found.code == (wire.TIMEOUT if is_believed else wire.KILLED)
 
 
 # ----------------------------------------------------------------------------------------------- when time is up

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -377,4 +378,6 @@ def subscript(budget: WorkBudget, value: Json, index: Json) -> Json:
         _weighed(budget, index, value if isinstance(value, dict) else 0)
     if isinstance(value, dict):
         budget.step(length(value))
+    if isinstance(value, defaultdict) and value.default_factory is not None and index not in value:
+        return value.default_factory()  # nothing is added: other asserts look at this value too
     return value[index]

@@ -109,7 +109,7 @@ def lift_assert(text: str, context: Context, budget: WorkBudget | None = None) -
         scope = Scope(frozenset({context.function}), context.names, budget or WorkBudget())
         return lift_test(module.body[0].test, scope)
     except NotLiftable:
-        _check_names(module, context)
+        _check_runs(module, context)
         raise
 
 
@@ -124,14 +124,30 @@ def lift_program(code: str, context: Context) -> list[Lifted]:
     try:
         return _lift_check(tree, context)
     except NotLiftable:
-        _check_names(tree, context)
+        _check_runs(tree, context)
         raise
 
 
-def _check_names(tree: ast.Module, context: Context) -> None:
+def _check_runs(tree: ast.Module, context: Context) -> None:
+    """
+    Raises:
+        Broken: it cannot run as code either, whatever a program answers; found here, since later an answer may have
+            chosen the way there.
+    """
     undefined = context.undefined(tree)
     if undefined:
         raise Broken(f"undefined name {undefined[0]!r}")
+    nodes = list(ast.walk(tree))
+    functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    bound = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    own = functions.keys() - {*bound, *(node.arg for node in nodes if isinstance(node, ast.arg))}
+    check = functions.get("check")
+    entry_points = {context.function, *(argument.arg for argument in (check.args.args[:1] if check else ()))}
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in entry_points:
+            for given in [*node.args, *(keyword.value for keyword in node.keywords)]:
+                if isinstance(given, ast.Lambda) or (isinstance(given, ast.Name) and given.id in own):
+                    raise Broken(f"line {given.lineno}: a function as an argument cannot be handed to another process")
 
 
 def _lift_check(tree: ast.Module, context: Context) -> list[Lifted]:

@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
+from typing import Any, NoReturn
 
 from evosyn.sandbox._inside import child, kinds, objects, trees, wire
 from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
@@ -27,7 +27,8 @@ PLAIN_ANSWER, WITH_CHANGES, AT_ITS_END = b"\0", b"\1", b"\2"
 """First byte of an answer."""
 ABILITIES = ("__call__", "__getitem__", "__iter__", "__len__")
 """Operations of an object that give values and decide nothing."""
-MESSAGE_CHARS, ANCESTORS = 10_000, 20
+MESSAGE_CHARS, ANCESTORS, CHAIN = 10_000, 20, 5
+"""Of an exception: characters, classes, and exceptions behind it, one behind the other."""
 
 PURE = (
     "abs all any bool bytes chr complex dict divmod enumerate filter float frozenset hash hex int iter len list map "
@@ -39,6 +40,7 @@ BUILTINS = frozenset(PURE.split())
 MODULES = frozenset({"math", "cmath", "operator"})
 """Functions of these cross by their names on the way to a program."""
 
+_BEHIND = ("__cause__", "__context__", "__suppress_context__")
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, functools.partial, type)
 
 
@@ -49,7 +51,7 @@ class Kept:
         self.objects: list[Any] = []
         self._numbers: dict[int, int] = {}
 
-    def stand_for(self, value: Any, _depth: int) -> Any:
+    def stand_for(self, value: Any, _depth: int = 0, _way: trees.Way | None = None) -> Any:
         """What goes in place of an object that cannot cross."""
         kind = type(value)
         name = getattr(value, "__name__", None) if isinstance(value, type | BuiltinFunctionType) else None
@@ -84,7 +86,6 @@ class Answers:
     def __init__(self, entry: Callable[..., Any], namespace: Mapping[str, Any], most: int) -> None:
         self.entry, self.namespace, self.most = entry, namespace, most
         self.kept = Kept()
-        self.way = trees.Way(self.kept.stand_for)
 
     def to(self, frame: bytes) -> tuple[int, bytes]:
         """Code and answer to a question.
@@ -93,49 +94,37 @@ class Answers:
             NotPlain: what it gives is nested too deeply.
             BaseException: whatever the program does to us.
         """
-        what, target, args, kwargs = marshal.loads(frame)
+        sent = marshal.loads(frame)
+        what, target, args, kwargs = sent[:4]
         given: list[Any] = []
-        is_simple = what == CALL and target == "" and not kwargs and trees.SCALARS.issuperset(map(type, args))
-        if not is_simple:
-            args, kwargs = self._received(frame, args, kwargs, given)
+        if len(sent) > 4:
+            resolve = functools.partial(_resolved, self.kept)
+            args, kwargs = wire.decode_live(frame, resolve, given, 2 + trees.ARGUMENT_DEPTH)[2:4]
+        elif kwargs or not trees.SCALARS.issuperset(map(type, args)):
+            objects.collect(args, given)
+            objects.collect(kwargs, given)
         before = [objects.content_of(value) for value in given] if given else ()
         code = wire.OK
         try:
-            value = self.entry(*args) if is_simple else self._asked(what, target, args, dict(kwargs))
+            is_entry = what == CALL and target == "" and not kwargs
+            value = self.entry(*args) if is_entry else self._asked(what, target, args, dict(kwargs))
         except (MemoryError, TimeLimit):
             raise
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             if what == NEXT and isinstance(error, StopIteration):
                 return code, AT_ITS_END
-            code, value = wire.EXCEPTION, _raised(error, self.way)
-        if not given:
-            return code, PLAIN_ANSWER + trees.encode(value, self.way)
-        return code, self._with_changes(value, given, before)
-
-    def _received(self, frame: bytes, args: Any, kwargs: Any, given: list[Any]) -> tuple[Any, Any]:
-        """The arguments as the program gets them; their mutable objects are added to `given`."""
-        if b"." in frame:
-            resolve = functools.partial(_resolved, self.kept)
-            return objects.thaw(args, given, resolve), objects.thaw(kwargs, given, resolve)
-        objects.collect(args, given)
-        objects.collect(kwargs, given)
-        return args, kwargs
-
-    def _with_changes(self, value: Any, given: Sequence[Any], before: Sequence[objects.Content]) -> bytes:
+            code, value = wire.EXCEPTION, _raised(error)
+        if type(value) in trees.SCALARS and not given:
+            return code, PLAIN_ANSWER + trees.encode(value)
         changes = [
             (place, objects.new_content(one))
             for place, (one, content) in enumerate(zip(given, before, strict=True))
             if objects.changed(one, content)
         ]
-        way = self.way
-        if changes or type(value) not in trees.SCALARS:
-            seen = trees.Seen()
-            seen.places = {id(one): place for place, one in enumerate(given)}
-            way = trees.Way(self.kept.stand_for, seen)
-        encoded = trees.encode(value, way)
-        if not changes:
-            return PLAIN_ANSWER + encoded
-        return WITH_CHANGES + len(encoded).to_bytes(4, "little") + encoded + trees.encode(tuple(changes), way)
+        way = trees.Way(self.kept.stand_for, trees.Seen(given), keeps=_keeps)
+        if changes:
+            return code, WITH_CHANGES + trees.encode((value, tuple(changes)), way)
+        return code, PLAIN_ANSWER + trees.encode(value, way)
 
     def _asked(self, what: int, target: str | int, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if isinstance(target, int):
@@ -153,6 +142,10 @@ class Answers:
         if what == ITEM:
             return found[args[0]]
         return _ABOUT[what](found)
+
+
+def _keeps(_function: Any) -> bool:
+    return True
 
 
 def _iterator(value: Any) -> Any:
@@ -211,12 +204,12 @@ def _resolved(kept: Kept, name: str, parts: Sequence[Any]) -> Any:
     if name == "builtin":
         module, *path = parts
         return functools.reduce(getattr, path, importlib.import_module(module))
-    made = kinds.together(name, parts)
-    return iter(made) if type(made) is kinds.Items else made
+    return kinds.together(name, parts)
 
 
-def _raised(error: BaseException, way: trees.Way) -> tuple[Any, ...]:
-    """An exception as the testing's side makes it anew: message, names of its classes, arguments or None."""
+def _raised(error: BaseException, depth: int = 0) -> tuple[Any, ...]:
+    """An exception as `raised` makes it anew: message, names of its classes, arguments or None, its cause and context
+    in turn, and whether the context is not to be shown."""
     try:
         text = str(error)[:MESSAGE_CHARS]
     except TimeLimit:
@@ -224,12 +217,22 @@ def _raised(error: BaseException, way: trees.Way) -> tuple[Any, ...]:
     except BaseException:  # noqa: BLE001 - the sandbox boundary
         text = ""
     try:
-        args: Any = trees.tree(error.args, 0, way)
-        args = None if b"." in marshal.dumps(args, 2) else args
+        trees.encode(error.args, _VALUES)
+        args: Any = error.args
     except Exception:  # noqa: BLE001 - the sandbox boundary
         args = None
     names = [_full_name(kind) for kind in type(error).__mro__[:ANCESTORS] if kind is not object]
-    return (text if type(text) is str else "", tuple(names), args)
+    cause, context, is_quiet = (vars(BaseException)[name].__get__(error) for name in _BEHIND)
+    behind = (cause, None if context is cause else context)
+    chain = [None if one is None or depth >= CHAIN else _raised(one, depth + 1) for one in behind]
+    return (text if type(text) is str else "", tuple(names), args, *chain, is_quiet)
+
+
+def _refused(value: Any, _depth: int, _way: trees.Way) -> NoReturn:
+    raise wire.NotPlain(trees.name_of(type(value)))
+
+
+_VALUES = trees.Way(_refused)
 
 
 def _full_name(kind: type) -> str:

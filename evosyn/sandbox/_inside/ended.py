@@ -14,7 +14,7 @@ from evosyn.sandbox._inside import child, wire
 from evosyn.sandbox._inside.alarm import JobLimits
 from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.remote import Exit, Remote, close, new_file
-from evosyn.sandbox._inside.results import Results, believed, charged, hidden
+from evosyn.sandbox._inside.results import NEARLY, Results, believed, charged, hidden
 
 ENDS = frozenset({wire.TIMEOUT, wire.KILLED})
 """Records behind which a child writes no other; the items that follow are for a new one."""
@@ -59,7 +59,7 @@ def to_its_end(remote: Remote, order: Order, given: Sequence[int], most: int) ->
         is_full = os.fstat(handle).st_size >= order.most
     finally:
         close(handle)
-    made = believed(said, exit_.cpu_s, exit_.wall_s)
+    made = believed(said, exit_.cpu_s, exit_.wall_s, order.limits.cpu_s)
     paused = exit_.alone and (is_full or sum([record.seconds for record in said[1:]]) > order.left_s)
     if paused or len(made) == most or (made and made[-1].code in ENDS):
         return Ended(exit_, waited.seconds, paused), charged(made, exit_.cpu_s)
@@ -73,12 +73,17 @@ def whole(made: list[wire.Record], count: int, ended: Ended, limits: JobLimits) 
     return made + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (count - len(made))
 
 
+def for_all(record: wire.Record, count: int) -> list[wire.Record]:
+    """One end, such as that of the loading, for so many items; it is charged once."""
+    return [record, *[record._replace(seconds=0.0)] * (count - 1)] if count else []
+
+
 def failure(ended: Ended, limits: JobLimits, where: bytes = b"") -> wire.Record:
     """The record of an item whose process ended without writing one."""
     if ended.exit.unfit:
         return wire.Record(wire.INFRA, 0.0, b"its process could not be started, or not be hardened")
     status = ended.status
-    if ended.killed or status == child.EXIT_TIME:
+    if ended.killed or (status == child.EXIT_TIME and _lived(ended.exit) >= NEARLY * limits.cpu_s):
         return wire.Record(wire.TIMEOUT, ended.seconds, where or b"killed" if ended.killed else where)
     if status == -signal.SIGKILL and ended.exit.cpu_s >= limits.cpu_s:
         return wire.Record(wire.TIMEOUT, ended.seconds, where or b"killed")  # by the kernel's own limit
@@ -90,3 +95,8 @@ def failure(ended: Ended, limits: JobLimits, where: bytes = b"") -> wire.Record:
         )
     reason = b"ended its process with status %d" % status if status >= 0 else b"signal %d" % -status
     return wire.Record(wire.KILLED, ended.seconds, reason + (b" " + where if where else b""))
+
+
+def _lived(exit_: Exit) -> float:
+    """Seconds that it computed, with all its threads, or waited: what a time limit can have ended."""
+    return max(exit_.cpu_s, exit_.wall_s)

@@ -9,20 +9,25 @@ wrote: it builds these types and nothing else, in time linear in the parts, and 
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from evosyn.sandbox._inside.colliding import is_spread
 
 RANGE_BITS, FRACTION_BITS, DECIMAL_CHARS = 256, 1 << 15, 2000
 FIELDS, NAME_CHARS = 200, 100
+MOST_ORDERED, TRIES = 1000, 4
+"""Items of a set whose order is looked for, and how often in each way."""
 
 
 MUTABLE: frozenset[type] = frozenset({list, dict, set, bytearray, deque, Counter, OrderedDict, defaultdict})
 """What a program may change in place when it is given as an argument."""
+MUTABLE_NAMES = frozenset({"set", "bytearray", "deque", "counter", "ordered", "default"})
+"""Of these, what those are called that are taken apart here."""
 PLAIN: tuple[type, ...] = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 
 
@@ -130,6 +135,21 @@ def distinct(keys: Sequence[Any], *, of_set: bool) -> None:
         raise Malformed("colliding keys")
 
 
+def fill_set(made: set[Any], items: Sequence[Any]) -> None:
+    """Put these into a set, nearly always so that it has their order: a set's order is a matter of what was added when,
+    so a few ways are tried, in which those that stand too early are added later."""
+    ways: tuple[Callable[[list[Any]], Iterable[Any]], ...] = (tuple, dict.fromkeys)
+    for take, turn in itertools.product(ways, (0, 1)):
+        order = list(items)
+        for attempt in range(turn, turn + (TRIES if len(items) <= MOST_ORDERED else 1)):
+            made.clear()
+            made.update(take(order))
+            wrong = next((pair for pair in zip(made, items, strict=True) if pair[0] is not pair[1]), None)
+            if wrong is None:
+                return
+            order.sort(key=lambda one, later=wrong[attempt % 2]: one is later)  # type: ignore[misc]
+
+
 # taking apart
 
 
@@ -159,7 +179,7 @@ def _default(value: defaultdict[Any, Any]) -> tuple[Any, ...]:
     factory: Any = value.default_factory
     name = getattr(factory, "__name__", None)
     known = type(name) is str and _FACTORIES.get(name) is factory
-    return ("default", name if known else None, tuple(dict.items(value)))
+    return ("default", name if known else factory, tuple(dict.items(value)))
 
 
 _APART: dict[type, Callable[[Any], tuple[Any, ...]]] = {
@@ -297,10 +317,12 @@ def _make_counter(items: Any) -> Counter[Any]:
     return made
 
 
-def _make_default(name: Any, items: Any) -> defaultdict[Any, Any]:
-    if name is not None and (type(name) is not str or name not in _FACTORIES):
+def _make_default(factory: Any, items: Any) -> defaultdict[Any, Any]:
+    if type(factory) is str:
+        factory = _FACTORIES.get(factory, factory)
+    if factory is not None and not callable(factory):  # what is read gives functions only where an exchange has some
         raise ValueError("factory")
-    return defaultdict(None if name is None else _FACTORIES[name], _mapping(items))
+    return defaultdict(factory, _mapping(items))
 
 
 def _make_deque(items: Any, maxlen: Any) -> deque[Any]:
@@ -309,6 +331,15 @@ def _make_deque(items: Any, maxlen: Any) -> deque[Any]:
     ):
         raise ValueError("items")
     return deque(items, maxlen)
+
+
+def _make_set(items: Any) -> set[Any]:
+    if type(items) is not tuple:
+        raise ValueError("items")
+    distinct(items, of_set=True)
+    made: set[Any] = set()
+    fill_set(made, items)
+    return made
 
 
 def _make_bytearray(data: Any) -> bytearray:
@@ -324,9 +355,11 @@ def _make_items(items: Any, error: Any) -> Items:
 
 
 _FACTORIES: dict[str, Callable[[], Any]] = {
-    kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
+    kind.__name__: kind for kind in (*PLAIN, Counter, OrderedDict, deque, defaultdict)
 }
 _TOGETHER: dict[str, Callable[..., Any]] = {
+    "set": _make_set,
+    "frozenset": lambda items: frozenset(_make_set(items)),
     "range": _make_range,
     "fraction": _make_fraction,
     "decimal": _make_decimal,

@@ -8,55 +8,17 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from evosyn.sandbox._inside import kinds
 from evosyn.sandbox._inside.trees import SCALARS
 
 Content: TypeAlias = tuple[Any, ...] | bytes
-Resolve: TypeAlias = Callable[[str, Sequence[Any]], Any]
-
-_WITH_KEYS = ("counter", "ordered", "default")
-
-
-def thaw(part: Any, objects: list[Any], resolve: Resolve) -> Any:
-    """The value of a tree that `trees.tree` made in a process that is trusted here.
-
-    Args:
-        objects: gets the mutable objects, in order.
-        resolve: gives what no other process knows, by name and parts.
-    """
-    kind = type(part)
-    if kind in SCALARS:
-        return part
-    if kind is tuple:
-        if part and part[0] is ...:
-            return _special(part[1], part[2:], objects, resolve)
-        return tuple([thaw(item, objects, resolve) for item in part])
-    if kind is frozenset:
-        return frozenset([thaw(item, objects, resolve) for item in part])
-    made = kind()
-    objects.append(made)
-    items = tuple(part.items()) if kind is dict else tuple(part)
-    fill(made, thaw(items, objects, resolve))
-    return made
-
-
-def _special(name: str, parts: Sequence[Any], objects: list[Any], resolve: Resolve) -> Any:
-    if name == "same":
-        return objects[parts[0]]
-    if name == "bytearray" or name == "deque" or name in _WITH_KEYS:
-        place = 1 if name == "default" else 0
-        made = kinds.together(name, [part if at != place else type(part)() for at, part in enumerate(parts)])
-        objects.append(made)
-        fill(made, thaw(parts[place], objects, resolve))
-        return made
-    return resolve(name, [thaw(part, objects, resolve) for part in parts])
 
 
 def collect(value: Any, objects: list[Any]) -> None:
-    """Add the mutable objects of plain data in which none stands twice, in the order in which `thaw` meets them."""
+    """Add the mutable objects of plain data in which none stands twice, in the order in which `wire` meets them."""
     kind = type(value)
     if kind in SCALARS or kind is frozenset:
         return
@@ -120,8 +82,7 @@ def fill(target: Any, content: Any) -> None:
         target.clear()
         target.extend(content)
     elif type(target) is set:
-        target.clear()
-        target.update(content)
+        kinds.fill_set(target, content)
     else:
         target.clear()
         for key, item in content:

@@ -16,10 +16,10 @@ import signal
 import time
 from collections.abc import Sequence
 
-from evosyn.sandbox._inside import child, rpc, wire, work
+from evosyn.sandbox._inside import rpc, wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.answers import HELLO
-from evosyn.sandbox._inside.ended import Ended, failure
+from evosyn.sandbox._inside.ended import Ended, failure, for_all
 from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.remote import WORD, Remote, Waited, close, new_file
 from evosyn.sandbox._inside.results import RESULT_BYTES, Results, believed, charged
@@ -54,7 +54,7 @@ class Pairs:
                     stop += 1
                 made, loaded = self._run(solution, entry_point, checks[start:stop], limits)
                 if not loaded:
-                    return found + made * (items.stop - start)
+                    return found + for_all(made[0], items.stop - start)
                 found += made
                 if found[-1].code == wire.TIMEOUT:
                     break
@@ -132,7 +132,9 @@ class _Warm:
             return None
         died, computed_s = Ended(exit_, waited.seconds), remote.cpu_seconds((self._slot,))
         testing_s = exit_.wall_s if computed_s is None else computed_s - before_s
-        return _checked(results.read(), checks, loading, died, testing_s, failure(died, limits), limits)
+        made = results.read()
+        missing = failure(died, limits, b"" if made else b"while loading")
+        return _checked(made, checks, loading, died, testing_s, missing, limits)
 
     def _send(self, entry_point: str, checks: Sequence[rpc.Check], limits: JobLimits) -> bool:
         """Hand the checks over; False where the process is gone."""
@@ -176,7 +178,6 @@ def _fresh_pair(
     answer_r, answer_w = os.pipe()
     texts = new_file(marshal.dumps((entry_point, list(checks)), 2))
     loads, judgements = new_file(), new_file()
-    has_died = False
     try:
         program = remote.fork(_order(work.PROGRAM, limits, checks), (solution, loads, ask_r, answer_w))
         order = _order(work.TESTING, limits, checks)
@@ -188,33 +189,31 @@ def _fresh_pair(
         exit_ = remote.end(program)
         loading, made = Results(loads, 1).read(), results.read()
         died, ended = Ended(exit_, waited.seconds), Ended(judged, waited.seconds)
-        if not ended.killed and (ended.status < 0 or ended.status == child.EXIT_FULL):
-            has_died = _gets_to_a_call(remote, order, texts)
+        where = b"" if made else b"while loading"
+        missing = failure(ended, limits, where)
+        if ended.status == rpc.EXIT_PEER:
+            missing = _left(died, limits, where)
+        elif missing.code == wire.KILLED and made and not _is_done(made, checks):
+            is_own = not _gets_to_a_call(remote, order, texts)
+            blamed = b"the testing " if is_own else b"the testing ended on what the program answered: "
+            code = wire.TESTING_BROKEN if is_own else wire.EXCEPTION
+            missing = missing._replace(code=code, payload=blamed + missing.payload)
     finally:
         close(texts, loads, judgements)
-    if ended.killed or judged.unfit or ended.status == child.EXIT_TIME:
-        missing = failure(ended, limits)
-    elif ended.status == rpc.EXIT_PEER:
-        missing = _left(died, limits)
-    elif has_died:
-        detail = b"the testing ended on what the program answered: " + failure(ended, limits).payload
-        missing = wire.Record(wire.EXCEPTION, ended.seconds, detail)
-    else:
-        detail = b"the testing " + failure(ended, limits).payload
-        missing = wire.Record(wire.TESTING_BROKEN, ended.seconds, detail)
     return _checked(made, checks, loading, died, judged.cpu_s, missing, limits)
 
 
-def _left(program: Ended, limits: JobLimits) -> wire.Record:
+def _left(program: Ended, limits: JobLimits, where: bytes) -> wire.Record:
     """What is said of a program whose testing found nobody at the other end of the pipes."""
     if program.killed and program.status == -signal.SIGKILL:  # by us, afterwards
         return wire.Record(wire.KILLED, program.seconds, b"it closed the pipes to its testing")
-    return failure(program._replace(exit=program.exit._replace(alone=True)), limits)
+    return failure(program._replace(exit=program.exit._replace(alone=True)), limits, where)
 
 
 def _gets_to_a_call(remote: Remote, order: Order, texts: int) -> bool:
-    """Whether a testing that died comes to ask its program for something: there is none now, only its word of having
-    been loaded, so that what it does until then is its own."""
+    """Whether a testing that ended its process comes to ask its program for something: there is none now, only its word
+    of having been loaded, so that what it does until then is its own; what it does with answers may be the program's
+    choice."""
     ask_r, ask_w = os.pipe()
     answer_r, answer_w = os.pipe()
     judgements = new_file()
@@ -249,13 +248,16 @@ def _checked(
             computes.
         loading: by the program, of its loading.
         testing_s: CPU seconds of the testing.
-        missing: of the first check that has none, unless one before it has run out of time.
+        missing: of the first check that has none, unless the one before it ran out of time, or of the loading.
     """
     if not made:
-        loaded = loading and loading[0].code == wire.OK
-        return [failure(died, limits, b"while loading") if loaded or not loading else loading[0]], False
+        said = believed(loading, died.exit.cpu_s, died.exit.wall_s, limits.cpu_s)
+        return [said[0] if said and said[0].code != wire.OK else missing], False
     computed_s = died.exit.cpu_s + testing_s
-    found = charged(believed(made, computed_s, died.exit.wall_s), computed_s)[1:]
-    if len(found) < len(checks) and not (found and found[-1].code == wire.TIMEOUT):
-        found.append(missing)
-    return found, True
+    found = believed(made, computed_s, died.exit.wall_s, limits.cpu_s)
+    return (charged(found, computed_s) if _is_done(made, checks) else [*found, missing])[1:], True
+
+
+def _is_done(made: Sequence[wire.Record], checks: Sequence[rpc.Check]) -> bool:
+    """Whether a testing has written all that it had to; behind a time that was up it writes nothing."""
+    return len(made) > len(checks) or made[-1].code == wire.TIMEOUT

@@ -16,16 +16,16 @@ from typing import Any, NoReturn
 from evosyn.sandbox._inside import answers, kinds, objects, trees, wire
 from evosyn.sandbox._inside.alarm import TimeLimit
 from evosyn.sandbox._inside.answers import CALL, NEXT
+from evosyn.sandbox._inside.blame import CheckText
 from evosyn.sandbox._inside.pipes import PipeReader, write_all
 from evosyn.sandbox._inside.proxies import ABILITIES, KINDS, End, Function, Opaque, Stream, make
+from evosyn.sandbox._inside.raised import made_anew
 
 HEAD_BYTES, HELLO_BYTES, DETAIL_BYTES = 1024, 64, 400
 LONGEST_S = 1e6
-ARGUMENT_DEPTH = 200
 ALLOWED = frozenset({wire.OK, wire.EXCEPTION, wire.TIMEOUT, wire.KILLED, wire.OUTPUT_LIMIT, wire.NOT_PLAIN})
 """What a program may say of a call; anything else is its own end."""
 _LIED = (wire.KILLED, b"the program answered with what no program answers")
-_STOPS = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 
 class Gone(BaseException):
@@ -45,25 +45,26 @@ class Peer:
         gone: the program has ended, so that nothing will answer.
         fixed: what the check came to, whatever it goes on to do: code and detail.
         dead: what every further check comes to: the answers are out of step, or were never in it.
-        names: of the check, where its classes of exceptions are found.
+        check: what the testing says by itself.
+        strange: the first exception of the program in this check that no testing can have meant.
     """
 
     def __init__(self, ask: int, answer: int, most: int) -> None:
         self._ask, self._answer, self._most = ask, PipeReader(answer), most
         self._proxies: dict[int, Any] = {}
         self._given: Sequence[Any] = ()
-        self.calls = 0
-        self.seconds = 0.0
-        self.last_error: BaseException | None = None
         self.gone = False
-        self.fixed: tuple[int, bytes] | None = None
+        self.last_error: BaseException | None
+        self.strange: BaseException | None
+        self.fixed: tuple[int, bytes] | None
         self.dead: tuple[int, bytes] | None = None
-        self.names: Mapping[str, Any] = {}
+        self.begin(CheckText())
 
-    def begin(self, names: Mapping[str, Any]) -> None:
+    def begin(self, check: CheckText) -> None:
         """Begin a check."""
-        self.calls, self.seconds, self.last_error = 0, 0.0, None
-        self.fixed, self.names = self.dead, names
+        self.calls, self.seconds = 0, 0.0
+        self.last_error = self.strange = None
+        self.fixed, self.check = self.dead, check
 
     def hello(self) -> None:
         """Wait until the program is loaded; with any other word than that it is dead."""
@@ -106,7 +107,8 @@ class Peer:
             if code == wire.OK:
                 return self._value(payload, what)
             if code == wire.EXCEPTION:
-                self.last_error = self._error(self._value(payload, CALL))
+                self.last_error, is_strange = made_anew(self._value(payload, CALL), self.check)
+                self.strange = self.strange or (self.last_error if is_strange else None)
         except End:
             raise
         except Exception:  # noqa: BLE001 - the sandbox boundary: it is malformed, or does to us what nobody thought of
@@ -138,32 +140,36 @@ class Peer:
             if given is not None:
                 return marshal.dumps((what, target, args, ()), 2), given
         seen = trees.Seen()
-        return marshal.dumps((what, target, *self._arguments(args, kwargs, seen)), 2), seen.objects
+        sent = (what, target, *self._arguments(args, kwargs, seen))
+        return marshal.dumps((*sent, True) if seen.marked else sent, 2), seen.objects
 
     def _arguments(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], seen: trees.Seen
     ) -> tuple[Any, tuple[tuple[str, Any], ...]]:
-        way = trees.Way(self._beyond, seen, adding=True)
-        depth = trees.MAX_DEPTH - ARGUMENT_DEPTH
+        way = trees.Way(self._beyond, seen, own_classes=False, keeps=_is_of_program)
+        depth = trees.MAX_DEPTH - trees.ARGUMENT_DEPTH
         try:
             given = tuple([trees.tree(value, depth, way) for value in args])
             return given, tuple([(name, trees.tree(value, depth, way)) for name, value in kwargs.items()])
-        except wire.NotPlain as error:  # of a value that a program gave, it is the program's
-            code = wire.NOT_PLAIN if self.calls else wire.TESTING_BROKEN
-            self.fix(code, b"an argument: " + str(error).encode("utf-8", "replace"))
+        except wire.NotPlain as error:
+            self._cannot_cross(b"an argument: " + str(error).encode("utf-8", "replace"))
 
-    def _beyond(self, value: Any, depth: int) -> Any:
-        """What stands for an argument that is no value; one that cannot cross makes the testing broken."""
+    def _beyond(self, value: Any, depth: int, way: trees.Way) -> Any:
+        """What stands for an argument that is no value."""
         kind = type(value)
-        if issubclass(kind, Function | Stream | Opaque):
+        if _is_of_program(value):
             return (..., "object", object.__getattribute__(value, "_number"))
         if trees.is_iterator(kind):
-            return trees.given(value, depth)
+            return trees.given(value, depth, way)
         path = _path(value)
         if path is None:
             name = trees.name_of(kind).encode("utf-8", "replace")
-            self.fix(wire.TESTING_BROKEN, b"an argument cannot be handed to another process: " + name)
+            self._cannot_cross(b"an argument cannot be handed to another process: " + name)
         return (..., "builtin", *path)
+
+    def _cannot_cross(self, detail: bytes) -> NoReturn:
+        """An argument cannot; once the program has answered anything, it may have chosen which one is given."""
+        self.fix(wire.NOT_PLAIN if self.calls else wire.TESTING_BROKEN, detail)
 
     def _value(self, payload: bytes, what: int) -> Any:
         """The value of an answer, after what the program changed in its arguments has been changed here.
@@ -172,21 +178,20 @@ class Peer:
             Malformed, End.
         """
         form = payload[:1]
-        if form == answers.PLAIN_ANSWER:
-            return wire.decode(payload[1:], self._special)
         if form == answers.AT_ITS_END and len(payload) == 1 and what == NEXT:
             raise End
-        if form != answers.WITH_CHANGES:
+        if form != answers.PLAIN_ANSWER and form != answers.WITH_CHANGES:
             raise wire.Malformed("unknown form")
-        stop = 5 + int.from_bytes(payload[1:5], "little")
-        value, changes = (wire.decode(part, self._special) for part in (payload[5:stop], payload[stop:]))
-        _apply(changes, self._given)
-        return value
+        value = wire.decode(payload[1:], self._special, [*self._given])
+        if form == answers.PLAIN_ANSWER:
+            return value
+        if type(value) is not tuple or len(value) != 2:
+            raise wire.Malformed("changes")
+        _apply(value[1], self._given)
+        return value[0]
 
     def _special(self, name: str, parts: list[Any]) -> Any:
         """What only this exchange knows, and the kinds of values."""
-        if name == "same":
-            return self._given[_number(parts, 1, len(self._given))]
         if name in KINDS:
             number = _number(parts[:2], 2, 1 << 31)
             abilities = _number(parts[2:], 1, ABILITIES) if name == "object" else 0
@@ -199,43 +204,9 @@ class Peer:
             raise wire.Malformed("not from here")
         return kinds.together(name, parts)
 
-    def _error(self, value: Any) -> BaseException:
-        """What the program raised, as an exception of this process; never one that ends an iteration."""
-        if type(value) is not tuple or len(value) != 3:
-            raise wire.Malformed("not an exception")
-        text, names, args = value
-        good = type(text) is str and type(names) is tuple and all(type(name) is str for name in names)
-        if not good or not names or (args is not None and type(args) is not tuple):
-            raise wire.Malformed("not an exception")
-        places = [(place, kind) for place, name in enumerate(names) if (kind := self._class(name)) is not None]
-        place, kind = places[0] if places else (1, Exception)
-        if issubclass(kind, _STOPS):
-            place, kind = 1, RuntimeError if issubclass(kind, Exception) else BaseException
-        elif issubclass(kind, BaseExceptionGroup):  # what is in it did not cross
-            place, kind = 1, Exception if issubclass(kind, Exception) else BaseException
-        label = names[0].rpartition(".")[2]
-        if place == 0 and _is_plain(kind):
-            made = _instance(kind, args, text)
-            if made is not None and _text(made) == text:
-                return made
-        own = dict(zip(next((_FIELDS[one] for one in kind.__mro__ if one in _FIELDS), ()), args or (), strict=False))
-        space = {**own, "__str__": lambda _: text, "__module__": kind.__module__}
-        new = type(label if label.isidentifier() else "ProgramError", (kind,), space)
-        base = next(one for one in kind.__mro__ if one.__module__ == "builtins")
-        found: BaseException = base.__new__(new)  # type: ignore[call-overload]
-        found.args = (text,) if args is None else args
-        return found
 
-    def _class(self, name: str) -> type[BaseException] | None:
-        """The class of that name: of the testing, of Python, or of a module that the testing has."""
-        module, _, last = name.rpartition(".")
-        if not module:
-            found = self.names.get(last) if name[:1] == "." else getattr(builtins, last, None)
-        elif module.partition(".")[0] != "evosyn":
-            found = getattr(sys.modules.get(module), last, None)
-        else:
-            found = None
-        return found if isinstance(found, type) and issubclass(found, BaseException) else None
+def _is_of_program(value: Any) -> bool:
+    return issubclass(type(value), Function | Stream | Opaque)
 
 
 def _flat(args: tuple[Any, ...]) -> list[Any] | None:
@@ -272,48 +243,6 @@ def _apply(changes: Any, given: Sequence[Any]) -> None:
         found[place] = change[1]
     for place, content in found.items():
         objects.fill(given[place], content)
-
-
-_FIELDS: Mapping[type, tuple[str, ...]] = {
-    OSError: ("errno", "strerror", "filename"),
-    UnicodeDecodeError: ("encoding", "object", "start", "end", "reason"),
-    UnicodeEncodeError: ("encoding", "object", "start", "end", "reason"),
-    UnicodeTranslateError: ("object", "start", "end", "reason"),
-    SyntaxError: ("msg",),
-    ImportError: ("msg",),
-    SystemExit: ("code",),
-}
-"""What these classes of Python's own make of their arguments."""
-
-
-def _is_plain(kind: type[BaseException]) -> bool:
-    """Whether making an instance runs no code, beside a testing's own, that takes a program's arguments to be sound:
-    Python's own exceptions with more than arguments in them do (`str` of a UnicodeDecodeError reads where its positions
-    say)."""
-    for one in kind.__mro__:
-        if one.__module__ == "builtins":
-            if one is not object and one.__basicsize__ != BaseException.__basicsize__:
-                return False
-        elif one.__module__ != "testing" and not {"__init__", "__new__", "__str__"}.isdisjoint(vars(one)):
-            return False
-    return True
-
-
-def _instance(kind: type[BaseException], args: tuple[Any, ...] | None, text: str) -> BaseException | None:
-    for given in (args, (text,)):
-        if given is not None:
-            try:
-                return kind(*given)
-            except Exception:  # noqa: BLE001 - the sandbox boundary: a class of the testing's own, or one that wants more
-                continue
-    return None
-
-
-def _text(error: BaseException) -> str | None:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the sandbox boundary
-        return None
 
 
 def _path(value: Any) -> tuple[str, ...] | None:

@@ -17,6 +17,9 @@ RESULT_BYTES = 32 << 20
 LIE_S = 0.5
 """A child that says it was charged less than half of what it computed, by more than this, is charged all of it."""
 
+NEARLY = 0.9
+"""Whose time was up has used at least this share of it."""
+
 
 class Results:
     """The records in a file that one child writes, or a warm one for one program.
@@ -52,18 +55,23 @@ class Results:
         return self._seen > before
 
 
-def believed(made: Sequence[wire.Record], cpu_s: float, wall_s: float) -> list[wire.Record]:
+def believed(made: Sequence[wire.Record], cpu_s: float, wall_s: float, limit_s: float) -> list[wire.Record]:
     """The records, whose seconds come to no more than was seen: what was computed, and a share of the time that passed.
+    One that says that its time was up before it can have been is the end of its writer, for whom that is no excuse.
 
     Args:
         cpu_s: what all processes that worked for these records have computed.
         wall_s: how long they lived.
+        limit_s: what an item may compute, or wait.
     """
     left = cpu_s + wall_s / WAITING
     found: list[wire.Record] = []
     for record in made:
-        found.append(record._replace(seconds=min(record.seconds, left)))
-        left -= found[-1].seconds
+        record = record._replace(seconds=min(record.seconds, left))
+        if record.code == wire.TIMEOUT and record.seconds < NEARLY * limit_s / WAITING:
+            record = wire.Record(wire.KILLED, record.seconds, b"said that its time was up")
+        found.append(record)
+        left -= record.seconds
     return found
 
 

@@ -13,13 +13,13 @@ import importlib
 import marshal
 import signal
 from collections.abc import Callable, Sequence
-from opcode import opmap
-from types import CodeType, FrameType, SimpleNamespace, TracebackType
+from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, TypeAlias
 
 from evosyn.sandbox._inside import child, wire
 from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
 from evosyn.sandbox._inside.answers import ATTRIBUTE, run_program
+from evosyn.sandbox._inside.blame import TESTING, CheckText
 from evosyn.sandbox._inside.peer import Gone, NoValue, Peer
 from evosyn.sandbox._inside.pipes import EXIT_PEER, PipeReader, write_all
 
@@ -28,7 +28,6 @@ __all__ = ["EXIT_PEER", "Check", "Codes", "Peer", "run_program", "run_testing", 
 KEPT_CHARS = 1 << 20
 SAFE_MODULES = frozenset({"math", "cmath", "itertools"})
 """A testing may use these without an import; what a program imports is nothing to it."""
-TESTING = "<testing>"
 _BUILTINS = dict(builtins.__dict__)  # before `script` adds what scripts have: a testing that calls `exit()` is broken
 Check: TypeAlias = tuple[str, str, bool]
 
@@ -123,14 +122,17 @@ def _check(
     alarm: Alarm,
     to: child.Writer,
 ) -> bool:
-    peer.begin(namespace)
+    check = CheckText(texts, namespace)
+    peer.begin(check)
     status, detail = wire.OK, b"N"
     try:
         alarm.start(alarm.limits, waits=True)
         try:
-            exec(codes.compile(texts[0], "exec"), namespace)
+            check.codes.append(codes.compile(texts[0], "exec"))
+            exec(check.codes[0], namespace)
             if texts[1]:
-                eval(codes.compile(texts[1], "eval"), namespace)
+                check.codes.append(codes.compile(texts[1], "eval"))
+                eval(check.codes[1], namespace)
         except (TimeLimit, Gone):
             raise
         except NoValue:
@@ -151,56 +153,16 @@ def _check(
 def _blame(error: BaseException, peer: Peer) -> tuple[int, bytes]:
     """Whose exception it is: the program's, a failed assertion, or the testing's own.
 
-    After a call it is the testing's own only where no value of a program can have had a part in it.
+    Where the program has raised what no testing can have meant, the testing fails for that, however it says so.
     """
     detail = child.describe(error)[1]
-    if error is peer.last_error:
-        return wire.EXCEPTION, b"program raised " + detail
+    if error is peer.last_error or peer.strange is not None:
+        return wire.EXCEPTION, b"program raised " + child.describe(peer.strange or error)[1]
     if isinstance(error, AssertionError):
         return wire.EXCEPTION, b"AssertionError" + detail[14:]
-    if peer.calls == 0 or _is_in_the_text(error):
+    if peer.calls == 0 or peer.check.is_own(error):
         return wire.TESTING_BROKEN, detail
     return wire.EXCEPTION, b"testing raised " + detail
-
-
-def _is_in_the_text(error: BaseException) -> bool:
-    """Whether the testing's own text imports what is not there, or names what it binds nowhere; where it does, what a
-    program gave may have led around it."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_code.co_filename != TESTING:
-        return False
-    if isinstance(error, ImportError):
-        return trace.tb_frame.f_code.co_code[trace.tb_lasti] in _IMPORTS
-    if not isinstance(error, NameError) or isinstance(error, UnboundLocalError) or error.name is None:
-        return False
-    return error.name not in {*trace.tb_frame.f_code.co_freevars, *_bound(error.__traceback__)}
-
-
-def _bound(trace: TracebackType | None) -> set[str]:
-    """The global names that the testing's text binds, at any time, in the code of a traceback."""
-    found: set[str] = set()
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == TESTING:
-            found |= _bound_in(trace.tb_frame.f_code)
-        trace = trace.tb_next
-    return found
-
-
-def _bound_in(code: CodeType) -> set[str]:
-    found, index = set(), 0
-    for operation, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
-        index = index << 8 | argument
-        if operation in _BINDING:
-            found.add(code.co_names[index])
-        index = index if operation == _WIDER else 0
-    return found.union(*(_bound_in(one) for one in code.co_consts if isinstance(one, CodeType)))
-
-
-_BINDING = frozenset(opmap[name] for name in ("STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"))
-_WIDER = opmap["EXTENDED_ARG"]
-_IMPORTS = frozenset({opmap["IMPORT_NAME"], opmap["IMPORT_FROM"]})
 
 
 def serve(pipes: tuple[int, int, int, int], memfd: int, limits: JobLimits, alarm: Alarm) -> None:

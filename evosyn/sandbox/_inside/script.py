@@ -79,13 +79,13 @@ def _main(code: bytes) -> tuple[int, bytes]:
     except TimeLimit:
         raise
     except SystemExit as error:
-        return (wire.OK, b"") if _is_success(error.code) else describe(error)
+        return (wire.OK, b"") if is_success(error.code) else describe(error)
     except BaseException as error:  # noqa: BLE001 - the sandbox boundary
         return describe(error)
     return wire.OK, b""
 
 
-def _is_success(code: Any) -> bool:
+def is_success(code: Any) -> bool:
     """Whether a process that exits with this has status 0."""
     return code is None or (isinstance(code, int) and not int.__and__(code, 255) and -(2**63) <= code < 2**63)
 

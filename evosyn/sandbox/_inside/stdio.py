@@ -12,7 +12,7 @@ import time
 
 from evosyn.sandbox._inside import wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
-from evosyn.sandbox._inside.ended import Ended, failure
+from evosyn.sandbox._inside.ended import Ended, failure, for_all
 from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.remote import REPLY_BYTES, Remote, close, is_sealed, new_file
 from evosyn.sandbox._inside.results import RESULT_BYTES, Results, believed, charged, hidden
@@ -30,7 +30,7 @@ def supervise(remote: Remote, items: range, left_s: float, limits: JobLimits, bo
                 return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (len(items) - len(found))
             record = runs.run(inputs[item])
             if runs.code is None:  # it does not compile
-                return found + [record] * (len(items) - len(found))
+                return found + for_all(record, len(items) - len(found))
             found.append(record)
             if record.code == wire.TIMEOUT or sum([len(one.payload) for one in found]) >= REPLY_BYTES:
                 break
@@ -86,7 +86,7 @@ class _Runs:
         slot = remote.fork(Order(kind, limits, left_s=limits.cpu_s, most=most), (given, *files, *sealed))
         waited = remote.wait((slot,), results, limits, limits.cpu_s)
         exit_ = remote.end(slot)
-        made = believed(results.read(), exit_.cpu_s, exit_.wall_s)
+        made = believed(results.read(), exit_.cpu_s, exit_.wall_s, limits.cpu_s)
         ended = Ended(exit_, max(waited.seconds, hidden(made, exit_.cpu_s)))
         made = charged(made, exit_.cpu_s)
         if sealed:

@@ -17,7 +17,7 @@ from typing import Any
 from evosyn.sandbox._inside import pairs, stdio, wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.arguments import Arguments
-from evosyn.sandbox._inside.ended import ENDS, failure, to_its_end, whole
+from evosyn.sandbox._inside.ended import ENDS, failure, for_all, to_its_end, whole
 from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.hosts import Hosts
 from evosyn.sandbox._inside.remote import REPLY_BYTES, Remote, close, new_file
@@ -88,7 +88,7 @@ class Supervisor:
             if len(made) == 1 + len(todo):
                 return found + made[1:]
             if made and made[0].code != wire.OK:
-                return found + [made[0]] * len(todo)
+                return found + for_all(made[0], len(todo))
             found += made[1:]
             if len(made) > 1 and made[-1].code == wire.TIMEOUT:
                 return found  # the rest is asked again, perhaps of another worker
@@ -97,7 +97,7 @@ class Supervisor:
             if len(made) > 1 and ended.paused:
                 continue
             if not made:
-                return found + [failure(ended, limits, b"while loading")] * len(todo)
+                return found + for_all(failure(ended, limits, b"while loading"), len(todo))
             found.append(failure(ended, limits))
             if ended.killed:
                 return found

@@ -6,53 +6,68 @@ what it writes, strictly.
 
 from __future__ import annotations
 
+import itertools
 import marshal
-from collections import deque
-from collections.abc import Callable
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from evosyn.sandbox._inside import kinds
 from evosyn.sandbox._inside.kinds import NotPlain
 
-MAX_DEPTH = 100
-"""Nesting that a value may have."""
+MAX_DEPTH, ARGUMENT_DEPTH = 100, 200
+"""Nesting that a value may have, and one that a testing gives as an argument."""
 MAX_ITEMS = 20_000
 """What an iterator may give before it counts as endless."""
 SCALARS: frozenset[type] = frozenset({type(None), bool, int, float, complex, str, bytes})
 
 
 class Seen:
-    """The mutable objects of an exchange, in the order in which they were met.
+    """The mutable objects of an exchange, numbered on both sides in the order in which they are met; one that is met
+    again is `(..., "same", number)`, so that what is one object here is one there.
+
+    Args:
+        given: those that both sides have already.
 
     Attributes:
-        twice: one was met again.
+        marked: something in what was encoded is no plain data.
     """
 
-    def __init__(self) -> None:
-        self.objects: list[Any] = []
-        self.places: dict[int, int] = {}
-        self.twice = False
+    __slots__ = ("_copied", "_places", "marked", "objects")
+
+    def __init__(self, given: Sequence[Any] = ()) -> None:
+        self.objects: list[Any] = [*given]
+        self.marked = False
+        self._places: dict[int, int] = dict(zip(map(id, given), itertools.count(), strict=False)) if given else {}
+        self._copied: list[Any] = []
+
+    def met(self, value: Any, kind: type) -> int | None:
+        """Its number, if it was met before."""
+        place = self._places.get(id(value))
+        if place is None and kind in kinds.MUTABLE:
+            self._places[id(value)] = len(self.objects)
+            self.objects.append(value)
+        elif place == _OPEN:
+            raise NotPlain("a value that holds itself")
+        return place
+
+    def copied(self, value: Any) -> None:
+        """A plain copy of it is met next, which stands for it."""
+        self._places[id(value)] = len(self.objects)
+        self._copied.append(value)  # no other object may get its identity
+
+    def whole(self, value: Any, encode: Callable[[], Any]) -> Any:
+        """What `encode` makes of one that cannot be put together before its parts are."""
+        place = self._places.get(id(value))
+        if place is None:
+            return encode()
+        self._places[id(value)] = _OPEN
+        made = encode()
+        self._places[id(value)] = place
+        return made
 
 
-class Shared:
-    """The mutable objects that stand in a value more than once, to be sent once: `(..., "shared", object)`, and then
-    `(..., "same", number)`, numbered in the order in which they are complete."""
-
-    def __init__(self, value: Any) -> None:
-        self.waiting = several(value)
-        self.places: dict[int, int] = {}
-
-    def tree(self, value: Any, depth: int, way: Way) -> Any:
-        """What stands for it; None for an object that stands there once."""
-        place = self.places.get(id(value))
-        if place is not None:
-            return (..., "same", place)
-        if id(value) not in self.waiting:
-            return None
-        self.waiting.discard(id(value))
-        part = tree(value, depth + 1, way)
-        self.places[id(value)] = len(self.places)
-        return (..., "shared", part)
+_OPEN = -1
 
 
 class Way(NamedTuple):
@@ -60,15 +75,15 @@ class Way(NamedTuple):
 
     Attributes:
         beyond: what stands for a value of another type, at this depth.
-        seen: the objects that the other side has; they are referred to by their number.
-        adding: mutable objects are added to `seen` when they are met.
-        shared: what is one object stays one.
+        seen: the objects that the other side has or gets.
+        own_classes: what a class adds to a plain type means nothing to the other side.
+        keeps: whether a function that makes the missing values of a `defaultdict` can be used from the other side.
     """
 
-    beyond: Callable[[Any, int], Any]
+    beyond: Callable[[Any, int, Way], Any]
     seen: Seen | None = None
-    adding: bool = False
-    shared: Shared | None = None
+    own_classes: bool = True
+    keeps: Callable[[Any], bool] = lambda _: False
 
 
 def encode(value: Any, way: Way | None = None) -> bytes:
@@ -97,12 +112,13 @@ def tree(value: Any, depth: int, way: Way) -> Any:
         return value
     if depth >= MAX_DEPTH:
         raise NotPlain("nested too deeply")
-    if way.seen is not None and kind in kinds.MUTABLE:
-        place = _met(value, way.seen, way.adding)
-        if place is not None:
-            return (..., "same", place)
-    if way.shared is not None and kind in kinds.MUTABLE and (part := way.shared.tree(value, depth, way)) is not None:
-        return part
+    seen = way.seen
+    if seen is not None and (place := seen.met(value, kind)) is not None:
+        seen.marked = True
+        return (..., "same", place)
+    if seen is not None and (kind is set or kind is frozenset):  # `marshal` would write them in an order of its own
+        seen.marked = True
+        return (..., kind.__name__, tuple([tree(item, depth + 1, way) for item in value]))
     if kind is list or kind is tuple or kind is set or kind is frozenset:
         if SCALARS.issuperset(map(type, value)):
             return value
@@ -113,21 +129,22 @@ def tree(value: Any, depth: int, way: Way) -> Any:
         pairs = [(tree(key, depth + 1, way), tree(item, depth + 1, way)) for key, item in value.items()]
         return _hashed(dict, pairs)
     parts = kinds.apart(value, kind)
-    if parts is None or (way.adding and len(parts) == 1 and kind.__module__ != "numpy" and not kinds.is_member(kind)):
-        return way.beyond(value, depth)  # what a class of a testing's own would mean to a program, nobody knows
+    adds = parts is not None and len(parts) == 1 and kind.__module__ != "numpy" and not kinds.is_member(kind)
+    if seen is not None:
+        seen.marked = seen.marked or parts is None or len(parts) > 1
+    if parts is None or (adds and not way.own_classes):
+        return way.beyond(value, depth, way)  # what a class of a testing's own would mean to a program, nobody knows
     if len(parts) == 1:
+        if seen is not None and type(parts[0]) in kinds.MUTABLE:
+            seen.copied(value)
         return tree(parts[0], depth + 1, way)
-    return (..., parts[0], *[tree(part, depth + 1, way) for part in parts[1:]])
+    if kind is defaultdict and callable(parts[1]) and not way.keeps(parts[1]):
+        parts = (parts[0], None, *parts[2:])
 
+    def taken() -> Any:
+        return (..., parts[0], *[tree(part, depth + 1, way) for part in parts[1:]])
 
-def _met(value: Any, seen: Seen, adding: bool) -> int | None:
-    place = seen.places.get(id(value))
-    if place is None and adding:
-        seen.places[id(value)] = len(seen.objects)
-        seen.objects.append(value)
-    elif place is not None:
-        seen.twice = True
-    return place
+    return taken() if seen is None else seen.whole(value, taken)
 
 
 def _hashed(kind: Callable[[Any], Any], items: list[Any]) -> Any:
@@ -142,7 +159,7 @@ def is_iterator(kind: type) -> bool:
     return kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__")
 
 
-def given(value: Any, depth: int) -> Any:
+def given(value: Any, depth: int, way: Way) -> Any:
     """What an iterator gives; it has no meaning beyond that but its identity."""
     kind = type(value)
     if not is_iterator(kind):
@@ -151,7 +168,7 @@ def given(value: Any, depth: int) -> Any:
     error = None
     try:
         for item in value:
-            items.append(tree(item, depth + 1, _TABLE))
+            items.append(tree(item, depth + 1, way))
             if len(items) > MAX_ITEMS:
                 raise NotPlain(f"an iterator that does not end within {MAX_ITEMS} items")
     except (NotPlain, MemoryError):
@@ -164,9 +181,9 @@ def given(value: Any, depth: int) -> Any:
 _TABLE = Way(given)
 
 
-def keeping(value: Any) -> Way:
+def keeping(_value: Any) -> Way:
     """How a value is encoded for `wire.decode_live`, so that its parts are one object where they were one."""
-    return _TABLE._replace(shared=Shared(value))
+    return _TABLE._replace(seen=Seen())
 
 
 def several(value: Any) -> set[int]:

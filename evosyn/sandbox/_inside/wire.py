@@ -78,17 +78,25 @@ Hook: TypeAlias = Callable[[str, list[Any]], Any]
 class _WireReading:
     """What the decoder keeps count of while it reads one value."""
 
-    __slots__ = ("depth", "hook", "parts")
+    __slots__ = ("deeper", "hook", "objects", "parts")
 
-    def __init__(self, size: int, hook: Hook | None) -> None:
-        self.depth, self.parts, self.hook = 0, FREE_PARTS + size // PART_BYTES, hook
+    def __init__(self, size: int, hook: Hook | None, objects: list[Any] | None, depth: int) -> None:
+        self.deeper, self.parts, self.hook, self.objects = depth + 1, FREE_PARTS + size // PART_BYTES, hook, objects
+
+    def meet(self, made: Any) -> Any:
+        if self.objects is not None:
+            self.objects.append(made)
+        return made
 
 
-def decode(data: bytes, hook: Hook | None = None) -> Any:
+def decode(data: bytes, hook: Hook | None = None, objects: list[Any] | None = None, depth: int = MAX_DEPTH) -> Any:
     """The value that `encode` wrote.
 
     Args:
         hook: for names that `kinds` does not know; without it they are malformed.
+        objects: the mutable ones that this side has already, as `trees.Seen` numbers them; it gets the others. None
+            where nothing may stand in two places: our own process, whose work on a value is paid by its size.
+        depth: nesting that it may have.
 
     Raises:
         Malformed: for any bytes that it did not write.
@@ -97,7 +105,7 @@ def decode(data: bytes, hook: Hook | None = None) -> Any:
         known = _scalars.get(data, _MISSING)
         if known is not _MISSING:
             return known
-    value, position = _read(data, 0, _WireReading(len(data), hook))
+    value, position = _read(data, 0, _WireReading(len(data), hook, objects, depth))
     if position != len(data):
         raise Malformed("bytes after the value")
     if len(data) <= 16 and data[:1] not in _CONTAINERS and value == value:  # each NaN is its own object
@@ -107,30 +115,20 @@ def decode(data: bytes, hook: Hook | None = None) -> Any:
     return value
 
 
-def decode_live(data: bytes) -> Any:
-    """The same for a process that runs a program: iterators are iterators, and what `trees.keeping` kept one is one.
+def decode_live(
+    data: bytes, hook: Hook = kinds.together, objects: list[Any] | None = None, depth: int = MAX_DEPTH
+) -> Any:
+    """The same for a process that runs a program: iterators are iterators, and one object stays one.
 
     Raises:
         Malformed: as `decode`.
     """
-    shared: list[Any] = []
 
     def live(name: str, parts: list[Any]) -> Any:
-        if name == "shared":
-            if (
-                len(parts) != 1 or type(parts[0]) not in kinds.MUTABLE
-            ):  # of others no work is left that could be endless
-                raise Malformed("nothing that is shared")
-            shared.append(parts[0])
-            return parts[0]
-        if name == "same":
-            if len(parts) != 1 or type(parts[0]) is not int or not 0 <= parts[0] < len(shared):
-                raise Malformed("no such object")
-            return shared[parts[0]]
-        made = kinds.together(name, parts)
+        made = hook(name, parts)
         return iter(made) if type(made) is kinds.Items else made
 
-    return decode(data, live)
+    return decode(data, live, [] if objects is None else objects, depth)
 
 
 _CONTAINERS = (b"[", b"(", b"{", b"<", b">", b"")
@@ -205,56 +203,77 @@ def _read_text(data: bytes, position: int, _reading: _WireReading) -> tuple[Any,
 
 
 def _opened(reading: _WireReading) -> None:
-    reading.depth += 1
+    reading.deeper -= 1
     reading.parts -= 1
-    if reading.depth > MAX_DEPTH + 1:
+    if reading.deeper < 0:
         raise Malformed("nested too deeply")
     if reading.parts < 0:
         raise Malformed("too many parts")
 
 
-def _items(data: bytes, position: int, size: int, reading: _WireReading) -> tuple[list[Any], int]:
+def _items(data: bytes, position: int, size: int, reading: _WireReading, items: list[Any]) -> tuple[list[Any], int]:
     _opened(reading)
-    items: list[Any] = []
     append = items.append
     for _ in range(size):
         value, position = _read(data, position, reading)
         append(value)
-    reading.depth -= 1
+    reading.deeper += 1
     return items, position
 
 
 def _read_list(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
     size, position = _sized(data, position)  # every item takes at least one byte
-    return _items(data, position, size, reading)
+    return _items(data, position, size, reading, reading.meet([]))
 
 
 def _read_tuple(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
     size, position = _sized(data, position)
     if data[position : position + 1] != b".":
-        items, position = _items(data, position, size, reading)
+        items, position = _items(data, position, size, reading, [])
         return tuple(items), position
-    items, position = _items(data, position + 1, size - 1, reading)
-    if not items or type(items[0]) is not str:
+    name, position = _read(data, position + 1, reading)
+    if size < 2 or type(name) is not str:
         raise Malformed("a value without a kind")
-    make = reading.hook or kinds.together
-    return make(items[0], items[1:]), position
+    objects = reading.objects
+    place = -1 if objects is None else len(objects)
+    if name in kinds.MUTABLE_NAMES:
+        reading.meet(None)
+    parts, position = _items(data, position, size - 2, reading, [])
+    if name == "same" and objects is not None:
+        return _met(parts, objects), position
+    made = (reading.hook or kinds.together)(name, parts)
+    if name in kinds.MUTABLE_NAMES and objects is not None:
+        objects[place] = made
+    return made, position
+
+
+def _met(parts: list[Any], objects: list[Any]) -> Any:
+    """Never one that can be a key: then finding keys could take work without end."""
+    place = parts[0] if len(parts) == 1 else None
+    if type(place) is not int or not 0 <= place < len(objects) or objects[place] is None:
+        raise Malformed("no such object")
+    return objects[place]
 
 
 def _read_set(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
-    items, position = _read_list(data, position, reading)
+    made: set[Any] = reading.meet(set())
+    size, position = _sized(data, position)
+    items, position = _items(data, position, size, reading, [])
     kinds.distinct(items, of_set=True)
-    return set(items), position
+    made.update(items)
+    return made, position
 
 
 def _read_frozenset(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
-    items, position = _read_list(data, position, reading)
+    size, position = _sized(data, position)
+    items, position = _items(data, position, size, reading, [])
     kinds.distinct(items, of_set=True)
     return frozenset(items), position
 
 
 def _read_dict(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
     _opened(reading)
+    made: dict[Any, Any] = reading.meet({})
     keys: list[Any] = []
     values: list[Any] = []
     while data[position : position + 1] != b"0":
@@ -262,9 +281,10 @@ def _read_dict(data: bytes, position: int, reading: _WireReading) -> tuple[Any, 
         value, position = _read(data, position, reading)
         keys.append(key)
         values.append(value)
-    reading.depth -= 1
+    reading.deeper += 1
     kinds.distinct(keys, of_set=False)
-    return dict(zip(keys, values, strict=True)), position + 1
+    made.update(zip(keys, values, strict=True))
+    return made, position + 1
 
 
 _READERS: dict[bytes, Callable[[bytes, int, _WireReading], tuple[Any, int]]] = {

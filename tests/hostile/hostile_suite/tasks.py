@@ -197,6 +197,22 @@ def as_program(task: Task, form: int) -> Testing:
     return Testing("program", {"code": f"import random\ndef check(candidate):\n    random.random()\n{body}"})
 
 
+def as_unittest(task: Task, form: int) -> Testing:
+    """A program that lets a framework say whether it went well."""
+    lines = warm_text(task, form).replace(f"{task.entry}", "candidate").split("\n")
+    body = "".join(f"            {line}\n" for line in lines)
+    code = f"""from unittest import SkipTest, TestCase, TestResult
+def check(candidate):
+    class Case(TestCase):
+        def test_one(self):
+            if not callable(candidate): raise SkipTest
+{body}    result = TestResult()
+    Case("test_one").run(result)
+    assert result.wasSuccessful() and result.testsRun == 1
+"""
+    return Testing("program", {"code": code})
+
+
 def testings_by_mode(task: Task, stream: random.Random) -> list[tuple[str, Testing]]:
     """One or more testings for each mode of a function problem, each right."""
     return [
@@ -205,7 +221,7 @@ def testings_by_mode(task: Task, stream: random.Random) -> list[tuple[str, Testi
         (WARM, as_warm(task, stream.randrange(len(WARM_FORMS)))),
         (WARM, as_warm(task, stream.randrange(len(WARM_FORMS)))),
         (FRESH, as_fresh(task, stream.randrange(len(WARM_FORMS)))),
-        (PROGRAM, as_program(task, stream.randrange(len(WARM_FORMS)))),
+        (PROGRAM, stream.choice((as_program, as_unittest))(task, stream.randrange(len(WARM_FORMS)))),
     ]
 
 

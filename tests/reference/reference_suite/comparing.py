@@ -28,7 +28,9 @@ NEVER_ACCEPTS_MORE = frozenset(
         "names of solutions",
         "names on no path",
         "ends of iterations",
+        "exceptions that steer",
         "coroutines",
+        "missing values",
         "nesting beyond 100",
         "size of a value",
     }
@@ -37,6 +39,7 @@ NEVER_ACCEPTS_MORE = frozenset(
 EITHER_WAY = frozenset(
     {
         "calls made once",
+        "exceptions of one name",
         "iterators as arguments",
         "names of a module",
         "objects that both sides keep",

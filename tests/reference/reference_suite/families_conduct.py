@@ -57,6 +57,37 @@ family(
      Said("def check(c):\n    for got, want in zip(map(c, [1, 2]), [1, 2]):\n        assert got == want\n", "ends of iterations")),
 )  # fmt: skip
 family(
+    "exceptions that steer",
+    ("import sys\ndef f(x): sys.exit(x)", "def f(x): raise KeyboardInterrupt", "import unittest\ndef f(x): raise unittest.SkipTest('no')", "class Stop(BaseException): pass\ndef f(x): raise Stop(x)", "def f(x): return x", "def f(x): raise ValueError(x)"),
+    (Said("try: f($n)\nexcept SystemExit: pass", "exceptions that steer"), "try: f($n)\nexcept SystemExit as e: assert e.code\nelse: assert False", Said("import unittest\nclass T(unittest.TestCase):\n    def test_a(self): self.assertEqual(f($n), $n)\nr = unittest.TestResult()\nT('test_a').run(r)\nassert r.wasSuccessful()", "exceptions that steer"),
+     "try: f($n)\nexcept BaseException as e: assert type(e).__name__ in ('SystemExit', 'KeyboardInterrupt', 'SkipTest', 'Stop', 'ValueError')", "assert f($n) == $n", "try: f($n)\nexcept KeyboardInterrupt: pass\nelse: assert False"),
+    n=NUMBERS,
+)  # fmt: skip
+family(
+    "exceptions of one name",
+    ("class Odd(Exception): pass\ndef f(x): raise Odd(x)", "class Odd(ValueError): pass\ndef f(x): raise Odd(x)", "def f(x): raise ValueError(x)"),
+    (Said("class Odd(Exception): pass\ntry: f($n)\nexcept Odd: pass", "exceptions of one name"), "class Odd(Exception): pass\ntry:\n    if f($n): raise Odd\nexcept Odd: pass", "try: f($n)\nexcept ValueError as e: assert e.args == ($n,)", "try: f($n)\nexcept Exception as e: assert str(e) == str($n)"),
+    n=NUMBERS,
+)  # fmt: skip
+family(
+    "causes of exceptions",
+    ("def f(x):\n    try: return {}[x]\n    except KeyError as e: raise ValueError('v') from e", "def f(x):\n    try: return {}[x]\n    except KeyError: raise ValueError('v')", "def f(x): raise ValueError('v') from None", "def f(x): raise ValueError('v') from TypeError(x)"),
+    ("try: f($n)\nexcept ValueError as e: assert type(e.__cause__) is KeyError and e.__cause__.args == ($n,)", "try: f($n)\nexcept ValueError as e: assert e.__cause__ is None", "try: f($n)\nexcept ValueError as e: assert isinstance(e.__context__, KeyError)", "try: f($n)\nexcept ValueError as e: assert e.__suppress_context__", "def check(c):\n    try: c($n)\n    except ValueError as e: assert str(e.__cause__) in (str($n), 'None')\n"),
+    n=NUMBERS,
+)  # fmt: skip
+family(
+    "one object twice in a result",
+    ("def f(n): return [[0] * n] * n", "def f(n): return [[0] * n for _ in range(n)]", "def f(n):\n    row = [0] * n\n    return [row for _ in range(n)]", "def f(n): return tuple([[0] * n] * n)", "import collections\ndef f(n): return collections.deque([[0] * n] * n)", "def f(n): return dict.fromkeys(range(n), [0] * n)"),
+    ("m = f($n)\nm[0][0] = 1\nassert [m[k] for k in range($n)] == [[1] + [0] * ($n - 1)] + [[0] * $n] * ($n - 1)", "m = f($n)\nm[0][0] = 1\nassert all(m[k][0] == 1 for k in range($n))", "m = f($n)\nm[1][-1] += 2\nassert sum(map(sum, (m[k] for k in range($n)))) == 2", "assert f($n)[0] is not f($n)[0]", "m = f($n)\nassert m[0] is m[1]", "def check(c):\n    m = c($n)\n    m[0].append(5)\n    assert len(m[1]) == $n\n", "m = f($n)\nm[0].clear()\nassert len(m[0]) == 0 and len(m[1]) in (0, $n)"),
+    n=(2, 3),
+)  # fmt: skip
+family(
+    "dictionaries that make missing values",
+    ("import collections\ndef f(x): return collections.defaultdict(lambda: x)", "import collections\ndef f(x): return collections.defaultdict(int, {x: 1})", "import collections\ndef f(x): return collections.defaultdict(list)", "import collections\ndef f(x): return collections.defaultdict(lambda: collections.defaultdict(int))", "def f(x): return {}", "import collections\ndef f(x): return collections.Counter([x])"),
+    (Said("assert f($n)['q'] == $n", "missing values"), "d = f($n)\nassert d['q'] == $n", ("assert f($n)['q'] == []", "assert f($n) == {}"), "d = f($n)\nd['q']\nassert 'q' in d", "d = f($n)\nd['q'] = d['q'] or 0\nassert d.get('z') is None", "d = f($n)\nd['a']['b'] += 1\nassert d == {'a': {'b': 1}}", "def check(c):\n    d = c($n)\n    try: d['missing']\n    except KeyError: return\n    assert len(d) in (1, 2)\n", "assert f($n) == {} or len(f($n)) == 1"),
+    n=NUMBERS,
+)  # fmt: skip
+family(
     "closures and state",
     ("def f(start):\n    n = start\n    def step():\n        nonlocal n\n        n += 1\n        return n\n    return step", "class Counter:\n    def __init__(self, n): self.n = n\n    def step(self):\n        self.n += 1\n        return self.n\ndef f(start): return Counter(start).step", "def f(start): return lambda: start + 1", "import itertools\ndef f(start): return itertools.count(start + 1).__next__"),
     ("g = f($n)\nassert [g(), g(), g()] == [$n + 1, $n + 2, $n + 3]", "g, h = f($n), f($n)\ng()\nassert h() == $n + 1", "assert f($n)() == $n + 1", "def check(c):\n    g = c($n)\n    while g() < $n + 3: pass\n    assert g() == $n + 4\n", "g = f($n)\nassert g() != g()", "assert f($n) is not f($n)"),

@@ -222,4 +222,48 @@ BLAMING = solutions(
     draws=12,
 )  # fmt: skip
 
-FAMILIES: tuple[Family, ...] = (FLOW, MISBEHAVING, BLAMING)
+READ = (
+    "unittest.SkipTest",
+    "unittest.case.SkipTest",
+    "unittest.case._ShouldStop",
+    "unittest.case._UnexpectedSuccess",
+    "asyncio.CancelledError",
+    "concurrent.futures.CancelledError",
+    "concurrent.futures.BrokenExecutor",
+    "doctest.UnexpectedException",
+    "bdb.BdbQuit",
+    "contextlib.ContextDecorator",
+    "warnings.WarningMessage",
+    "argparse.ArgumentError",
+    "SystemExit",
+    "KeyboardInterrupt",
+)
+"""Names that frameworks read, of classes that they define and of some that they do not."""
+CLAIMS = {
+    "raised": "import importlib\nE = getattr(importlib.import_module({module!r}), {last!r}, Exception)\nE = E if issubclass(E, BaseException) else Exception",
+    "derived": "import importlib\nE = getattr(importlib.import_module({module!r}), {last!r}, Exception)\nE = type({last!r}, (E if issubclass(E, BaseException) else Exception,), {{'__init__': lambda self, *a: None}})",
+    "named": "E = type({last!r}, (Exception,), {{'__module__': {module!r}}})",
+    "named below another": "E = type({last!r}, (ValueError, KeyError), {{'__module__': {module!r}}})",
+    "its own": "class E(Exception): pass\nE.__name__ = E.__qualname__ = {last!r}",
+    "written": "import sys\nsys.modules['evosyn.sandbox._inside.answers']._raised = lambda *_: ('', ({name!r}, 'Exception'), (), None, None, False)\nE = ValueError",
+    "written as its own": "import sys\nsys.modules['evosyn.sandbox._inside.answers']._raised = lambda *_: ('', ('.' + {last!r}, {name!r}), None, None, None, True)\nE = ValueError",
+}
+
+
+def _claims(name: str, claim: str) -> Attack:
+    module, _, last = name.rpartition(".")
+    setup = CLAIMS[claim].format(name=name, module=module or "builtins", last=last)
+    return attack(f"{name} {claim}", setup, "raise E()", allowed=CAUGHT)
+
+
+READ_AS_THEIR_OWN = solutions(
+    "exceptions that frameworks read",
+    "An exception of a program that is, or says to be, one by which a framework of the testing skips, stops or ends is to "
+    "that framework an error like any other.",
+    [_claims(name, "raised") for name in READ] + [_claims(READ[1], claim) for claim in CLAIMS],
+    words=CAUGHT,
+    draw=lambda stream: _claims(stream.choice(READ), stream.choice(list(CLAIMS))),
+    draws=8,
+)
+
+FAMILIES: tuple[Family, ...] = (FLOW, MISBEHAVING, BLAMING, READ_AS_THEIR_OWN)
