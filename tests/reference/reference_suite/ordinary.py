@@ -58,6 +58,12 @@ GROUPS = (
         {},
     ),
     Family(
+        "results that alias",
+        ("def f(n): return [[0] * n for _ in range(n)]", "def f(n):\n    row = [0] * n\n    return [row for _ in range(n)]", "def f(n): return [[0] * n] * n", "def f(n): return tuple([0] * n for _ in range(n))"),
+        ("m = f(2)\nm[0][0] = 1\nassert m == [[1, 0], [0, 0]]", "m = f(2)\nm[0][0] = 1\nassert m == [[1, 0], [1, 0]]", "m = f(3)\nm[0].append(5)\nassert [len(r) for r in m] == [4, 3, 3]", "assert f(2) == [[0, 0], [0, 0]]", "m = f(2)\nassert m[0] is not m[1]", "def check(c):\n    m = c(2)\n    for i in range(2):\n        for j in range(2): m[i][j] += i * 2 + j\n    assert [list(r) for r in m] == [[0, 1], [2, 3]]\n", "a, b = f(2), f(2)\na[0][0] = 9\nassert b[0][0] == 0"),
+        {},
+    ),
+    Family(
         "arguments that are changed and returned",
         ("def f(xs):\n    xs.sort()\n    return xs", "def f(xs): return sorted(xs)", "def f(xs):\n    xs[:] = sorted(xs)", "def f(xs, seen=[]):\n    seen.extend(xs)\n    return sorted(seen)", "def f(xs):\n    for i in range(len(xs)):\n        for j in range(i):\n            if xs[j] > xs[i]: xs[i], xs[j] = xs[j], xs[i]\n    return xs"),
         ("assert f([3, 1, 2]) == [1, 2, 3]", "xs = [2, 1]\nf(xs)\nassert xs == [1, 2]", "xs = [2, 1]\nys = f(xs)\nassert xs == [2, 1] and ys == [1, 2]", "xs = [2, 1]\nassert f(xs) is xs", "a = [[2], [1]]\nb = f(a)\nb[0].append(0)\nassert a == [[1, 0], [2]]", "def check(c):\n    assert c([1]) == [1]\n    assert c([2]) == [2]\n", Data("[([[2, 1]], [1, 2]), ([[]], [])]")),
