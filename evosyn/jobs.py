@@ -241,6 +241,7 @@ class Protection:
     Attributes:
         level: `strong` (own namespaces, seccomp, no network), `medium` (some of it), `weak` (a separate process only).
         holds: what was tried and held, `lacks`: what was tried and did not.
+        programs: a digest of what programs find there: the interpreter, its hash seed, the packages that are shown.
     """
 
     backend: str
@@ -248,6 +249,7 @@ class Protection:
     version: str
     holds: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+    programs: str = ""
 
 
 @dataclass(frozen=True)

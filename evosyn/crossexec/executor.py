@@ -163,9 +163,9 @@ class CrossExecutor:
 
     def meta(self) -> dict[str, Json]:
         """What every matrix says of its making."""
-        protection, limits = self.judge.protection, self.judge.limits
+        held, limits = vars(self.judge.protection), self.judge.limits
         return {
-            "sandbox": {"backend": protection.backend, "level": protection.level, "version": protection.version},
+            "sandbox": {name: held[name] for name in ("backend", "level", "version", "programs")},
             "limits": {"cpu_s": limits.cpu_s, "wall_s": limits.wall_s, "budget_s": limits.budget_s},
         }
 

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """What the containers of one sandbox have in common; `python` and `numpy` are places inside the image."""
+    """What the containers of one sandbox have in common; `image` is an id, `python` and `numpy` are places in it."""
 
     image: str
     runtime: str | None
@@ -62,6 +62,7 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
     protection = _probe.protection_from("docker", kind, version, Containers(client, spec).launch, own_view=True)
     if protection.level == "weak" and not tools.allow_weak:
         raise SandboxUnavailable(f"the Docker sandbox does not hold: {', '.join(protection.lacks)}")
+    protection = replace(protection, programs=_probe.programs_of(tools, spec.image, spec.numpy or ""))
     containers = Containers(client, replace(spec, hash_seed=tools.hash_seed))
     return LocalSandbox(containers.launch, protection, count, _memory.Memory(count, bounds=containers))
 
@@ -220,16 +221,16 @@ def _config(spec: ContainerSpec) -> dict[str, Json]:
 def _spec(client: Json, numpy: bool) -> ContainerSpec:
     name = os.environ.get("EVOSYN_SANDBOX_IMAGE", IMAGE)
     try:
-        labels = client.images.get(name).labels
+        image = client.images.get(name)
     except _errors() as error:
         raise SandboxUnavailable(
             f"the engine has no image {name!r} ({error}); make it with: evosyn sandbox build-image"
         ) from error
-    place = labels.get(NUMPY_LABEL)
+    place = image.labels.get(NUMPY_LABEL)
     if numpy and not place:
         raise SandboxUnavailable(f"the image {name!r} does not say where it has numpy (label {NUMPY_LABEL})")
     runtime = os.environ.get("EVOSYN_SANDBOX_RUNTIME") or None
-    return ContainerSpec(name, runtime, labels.get(PYTHON_LABEL, "python3"), place if numpy else None)
+    return ContainerSpec(image.id, runtime, image.labels.get(PYTHON_LABEL, "python3"), place if numpy else None)
 
 
 def _errors() -> tuple[type[BaseException], ...]:

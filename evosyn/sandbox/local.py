@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import ItemOutcome, Job, Protection
@@ -93,6 +94,8 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
         if protection.level != "weak" or (tools.allow_weak and kind == kinds[-1]):
             memory = _memory.open_memory(count)
             spec = _jail.JailSpec(kind, tools.numpy, tools.hash_seed)
+            shown = (_jail.numpy_root() / "numpy" / "version.py").read_text() if tools.numpy else ""
+            protection = replace(protection, programs=_probe.programs_of(tools, sys.version, shown))
             return LocalSandbox(_jail.launcher(spec, memory.enter), protection, count, memory)
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
     raise SandboxUnavailable(

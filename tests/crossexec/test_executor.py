@@ -14,9 +14,8 @@ from typing import NamedTuple
 import pytest
 from short_answer import ShortAnswer
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
-from evosyn.crossexec.judge import KEPT_ROWS, Cell, Judge, sources_of
+from evosyn.crossexec.judge import KEPT_ROWS, Cell, Judge
 from evosyn.crossexec.verdict_cache import MemoryVerdicts, SqliteVerdicts
 from evosyn.domains import domains_named
 from evosyn.domains.python_function import PythonFunction
@@ -166,10 +165,6 @@ def test_verdicts_of_a_domain_from_outside_last_as_long_as_its_code(
         (Verdict.FAIL, 1), (Verdict.FAIL, 0), (Verdict.PASS, 1)
     ], "a domain that says its version answers for it"  # fmt: skip
     del sys.modules["versioned_part"]
-
-
-def test_the_code_of_our_own_domains_is_told_by_one_number() -> None:
-    assert not any(sources_of(type(one)) for one in domains_named(registry.names("domains")).values())
 
 
 def test_it_is_a_crossexec(sandbox: Sandbox) -> None:

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evosyn import __version__
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import Domains
@@ -26,6 +25,7 @@ from evosyn.sandbox import open_sandbox
 from evosyn.sandbox._ray_node import Hello
 from evosyn.sandbox._spread import ATTEMPTS, Answered, NodeFailed, Pulse, Spreader, longest_s
 from evosyn.sandbox.ray import RayConfig, RayNodes
+from evosyn.sources import code_version
 
 POISON = 13
 Work = Callable[[Sequence[Job]], Sequence[tuple[ItemOutcome, ...]]]
@@ -344,7 +344,7 @@ class Answering:
     """What an actor holds."""
 
     def hello(self):
-        return Hello(__version__, Protection("local", "strong", "1"), 1, "", "process")
+        return Hello(code_version(), Protection("local", "strong", "1"), 1, "", "process")
 
     def run(self, sent, _contexts):
         return pickle.dumps(("done", answer(pickle.loads(sent))))
