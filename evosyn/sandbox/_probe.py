@@ -90,8 +90,8 @@ def protection_from(backend: str, kind: str, version: str, launch: Launch, *, ow
         level: Literal["strong", "medium", "weak"] = "medium" if enough else "weak"
         if enough and own_view and "processes" in held:
             level = "strong"
-        named = (tuple(NAMES[name] for name in names) for names in (held, lacks))
-        _cache[key] = Protection(backend, level, f"{version}, {python}", *named)
+        holds, lacking = (tuple(NAMES[name] for name in names) for names in (held, lacks))
+        _cache[key] = Protection(backend, level, f"{version}, {python}", holds, lacking)
     return _cache[key]
 
 

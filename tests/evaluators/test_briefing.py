@@ -18,11 +18,13 @@ from evosyn.evaluators.notes import FirstDraws, read_note
 from evosyn.evaluators.views import searched
 from evosyn.ports import ProposalContext, StrategyRunner, Told
 from evosyn.records import Candidate, Elite, Invalid, PassMatrix
-from evosyn.strategies import known_names, load_known
+from evosyn.strategies import known_names, known_rules, load_known
 from evosyn.strategies.genome import StrategyGenome
+from evosyn.strategies.known import CONTROLS
 from evosyn.strategies.running._harness import ALLOWED, READERS
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.strategies import DIRECTIONS, started_from
+from evosyn.synthesis.search.strategies import DIRECTIONS
+from evosyn.synthesis.search.winner import started_from
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 NAMES = ("initial", "exclusion", "codet_gap")
@@ -177,10 +179,10 @@ def test_directions_need_only_what_a_briefer_looks_for(evaluator: SeedConsistenc
 
 def test_a_search_begins_with_all_that_is_known_unless_told_otherwise() -> None:
     def started(arms: dict[str, float], **more: object) -> tuple[str, ...]:
-        return started_from(EvolveConfig.model_validate({"proposers": {"arms": arms}, **more}))
+        return tuple(started_from(EvolveConfig.model_validate({"proposers": {"arms": arms}, **more})))
 
     assert started({"genetic": 1.0}) == started({"diff": 1.0}) and started({"diff": 1.0})[0] == "initial"
-    assert sorted(started({"diff": 1.0})) == known_names()
+    assert sorted(started({"diff": 1.0})) == sorted(known_rules()) == sorted({*known_names()} - {*CONTROLS})
     assert started({"diff": 1.0}, start=["codet", "gap"])[:2] == ("codet", "gap")
     assert started({"diff": 1.0}, start=["codet", "gap"], known=False) == ("codet", "gap")
     assert started({"diff": 1.0}, engine="openevolve") == ("initial",)
