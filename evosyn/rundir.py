@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -299,8 +300,8 @@ class RunDir:
             there = path.is_symlink() or path.is_file()
             if not there or not path.parent.resolve().is_relative_to(own):
                 return False  # what lies elsewhere is not the run's, whatever a report says
-        except OSError:  # no name that a file can have
-            return False
+        except OSError as error:
+            return error.errno != errno.ENAMETOOLONG  # no name that a file can have
         try:
             held = path.is_file() and path.resolve().is_relative_to(own)
             return not held or bool(self.digest(name) != digest)

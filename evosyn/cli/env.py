@@ -106,7 +106,7 @@ def run(config: CheckConfig, name: str, level: int, seed: int, answer: str | Non
                 f"{name}: level {level} cannot be made: {row.reason}: {row.detail}; try `evosyn env check`"
             )
         given = row.solution if answer is None else Solution(answer)
-        (result,) = workbench.judge.verify([Cell(row.problem, given, row.testing)])
+        (result,) = workbench.judge.decided([Cell(row.problem, given, row.testing)])
     if as_json:
         told = {"prompt": row.problem.statement, "answer": given.text, "verdict": result.verdict.name}
         click.echo(json.dumps(told, indent=2))

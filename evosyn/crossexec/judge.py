@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from evosyn.crossexec.rows import OnRow, Row, RowRunner, guarded
 from evosyn.crossexec.verdict_cache import MemoryVerdicts, VerdictKey
+from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import CellResult, Limits
 from evosyn.ports import Domain, Sandbox, VerdictCache
 from evosyn.records import Problem, Solution, Testing, Verdict
@@ -180,6 +181,20 @@ class Judge:
             one = made[id(cell.problem), id(cell.testing)]
             result = one if isinstance(one, CellResult) else one[cell.solution.text].results[0]
             results.append(result or CellResult(Verdict.UNKNOWN))
+        return results
+
+    def decided(self, cells: Sequence[Cell]) -> list[CellResult]:
+        """As `verify`, where a cell that stays UNKNOWN leaves nothing to go by.
+
+        Raises:
+            UnavailableError: as `verify`, or a cell could not be decided; says why.
+        """
+        results = self.verify(cells)
+        for cell, result in zip(cells, results, strict=True):
+            if result.verdict is Verdict.UNKNOWN:
+                raise SandboxUnavailable(
+                    f"{cell.problem.problem_id}: could not be judged: {result.detail or 'no reason'}"
+                )
         return results
 
     def _rows_of(self, cells: Sequence[Cell]) -> dict[str, Row] | CellResult:

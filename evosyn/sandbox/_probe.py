@@ -9,11 +9,13 @@ import os
 import secrets
 import socket
 import tempfile
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from evosyn.jobs import Call, CallsJob, Limits, Protection, Status
+from evosyn.errors import SandboxUnavailable
+from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status
 from evosyn.ports import SandboxTools
 from evosyn.records import Json, content_id
 from evosyn.sandbox import _jail
@@ -52,6 +54,7 @@ _OPTIONAL = ("own_uid", "processes", "time_limit")
 """What may be missing from a sandbox that is not weak."""
 _PYTHON = "import sys\ndef python(): return f'{sys.implementation.name} {sys.version.split()[0]}'"
 _cache: dict[tuple[str, str], Protection] = {}
+_guards: dict[tuple[str, str], tuple[str, ...]] = {}
 
 
 def programs_of(tools: SandboxTools, interpreter: str, packages: str) -> str:
@@ -80,11 +83,11 @@ def protection_from(backend: str, kind: str, version: str, launch: Launch, *, ow
         own_view: they have namespaces of their own, so that they count as strong where nothing is missing.
 
     Raises:
-        SandboxUnavailable: such workers do not start.
+        SandboxUnavailable: such workers do not start, or a canary could not be run: then nobody knows what they hold.
     """
     key = (backend, kind)
     if key not in _cache:
-        held, python = _try(launch)
+        held, python, _guards[key] = _try(launch)
         lacks = [canary for canary in NAMES if canary not in held]
         enough = set(lacks) <= set(_OPTIONAL)
         level: Literal["strong", "medium", "weak"] = "medium" if enough else "weak"
@@ -95,11 +98,17 @@ def protection_from(backend: str, kind: str, version: str, launch: Launch, *, ow
     return _cache[key]
 
 
+def guards_of(backend: str, kind: str) -> tuple[str, ...]:
+    """What workers like those of `protection_from` could set up when they were tried."""
+    return _guards[backend, kind]
+
+
 class _Tried(NamedTuple):
-    """The canaries that held, and what Python runs them."""
+    """The canaries that held, what Python runs them, and what workers could set up for it."""
 
     held: list[str]
     python: str
+    guards: tuple[str, ...]
 
 
 def _try(launch: Launch) -> _Tried:
@@ -130,11 +139,26 @@ def _try(launch: Launch) -> _Tried:
             )
         finally:
             del os.environ[name]
+        asked = [*(str(call.args[0]) for call in calls), "python"]
+        _require_ran({**dict(zip(asked, (*outcomes, python), strict=True)), "time_limit": hung})
+        guards = sandbox.guards
         changed = {canary for canary, target in targets.items() if not _is_untouched(target)}
     held = [call.args[0] for call, outcome in zip(calls, outcomes, strict=True) if outcome.value is True]
     if hung.status is Status.TIMEOUT:
         held.append("time_limit")
-    return _Tried([canary for canary in held if canary not in changed], str(python.value))
+    return _Tried([canary for canary in held if canary not in changed], str(python.value), guards)
+
+
+def _require_ran(outcomes: Mapping[str, ItemOutcome]) -> None:
+    """See that every canary was run to an answer, or to the end that it is about.
+
+    Raises:
+        SandboxUnavailable: one was not, with its own words.
+    """
+    for name, outcome in outcomes.items():
+        if outcome.status is not Status.OK and (name, outcome.status) != ("time_limit", Status.TIMEOUT):
+            said = f"{outcome.status}: {outcome.detail}".rstrip(": ")
+            raise SandboxUnavailable(f"the canary {name!r} could not be run, so that nobody knows what holds ({said})")
 
 
 def _target(folder: Path) -> Path:

@@ -25,14 +25,26 @@ from evosyn.sandbox._worker import Launch
 class LocalSandbox:
     """`ports.Sandbox` over jails on this machine. Made by `open_sandbox`."""
 
-    def __init__(self, launch: Launch, protection: Protection, workers: int, memory: Memory | None = None) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        protection: Protection,
+        workers: int,
+        memory: Memory | None = None,
+        guards: tuple[str, ...] = (),
+    ) -> None:
         self._protection = protection
-        self._pool = WorkerPool(launch, workers, memory or Memory(workers))
+        self._pool = WorkerPool(launch, workers, memory or Memory(workers), guards)
         self._finalizer = weakref.finalize(self, WorkerPool.close, self._pool)
 
     @property
     def protection(self) -> Protection:
         return self._protection
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """What its workers say that they could set up; empty before one runs."""
+        return self._pool.guards
 
     def run(
         self, jobs: Sequence[Job], *, on_done: Callable[[int, tuple[ItemOutcome, ...]], None] | None = None
@@ -83,7 +95,7 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
             f"the local sandbox needs Linux, this is {sys.platform}: use --sandbox docker (Docker Desktop, Colima)"
         )
     count = _memory.chosen_workers(tools.workers)
-    reasons = []
+    reasons, advice = [], "see `evosyn doctor`, or use --sandbox docker"
     kinds: tuple[_jail.JailKind, ...] = ("bwrap", "bare") if _jail.bwrap_path() else ("bare",)
     for kind in kinds:
         try:
@@ -96,9 +108,9 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
             spec = _jail.JailSpec(kind, tools.numpy, tools.hash_seed)
             shown = (_jail.numpy_root() / "numpy" / "version.py").read_text() if tools.numpy else ""
             protection = replace(protection, programs=_probe.programs_of(tools, sys.version, shown))
-            return LocalSandbox(_jail.launcher(spec, memory.enter), protection, count, memory)
+            return LocalSandbox(
+                _jail.launcher(spec, memory.enter), protection, count, memory, _probe.guards_of("local", kind)
+            )
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
-    raise SandboxUnavailable(
-        f"no local sandbox protects enough on this machine ({'; '.join(reasons)}). Install bubblewrap, use the docker "
-        "sandbox, or accept the risk with --allow-weak-sandbox"
-    )
+        advice = "install bubblewrap, use --sandbox docker, or accept the risk with --allow-weak-sandbox"
+    raise SandboxUnavailable(f"no local sandbox can be used on this machine ({'; '.join(reasons)}): {advice}")

@@ -17,7 +17,7 @@ from evosyn.evaluators.heldout import shown_tasks
 from evosyn.evaluators.notes import FirstDraws, read_note
 from evosyn.evaluators.views import searched
 from evosyn.ports import ProposalContext, StrategyRunner, Told
-from evosyn.records import Candidate, Elite, Invalid, PassMatrix
+from evosyn.records import Candidate, Elite, Evaluation, Invalid, PassMatrix
 from evosyn.strategies import known_names, known_rules, load_known
 from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.known import CONTROLS
@@ -65,6 +65,12 @@ def test_what_a_model_is_told_of_a_strategy_does_not_change(evaluator: SeedConsi
     brief = briefed(evaluator, elites, 0, before=(1.0,) * 6)
     said = "\n".join([*brief.data, "", *brief.evidence, "", brief.direction, ""])
     assert said == (GOLDEN / "strategy.brief.md").read_text()
+
+
+def test_a_strategy_that_is_invalid_here_is_told_with_no_score(evaluator: SeedConsistency, elites: list[Elite]) -> None:
+    invalid = Elite(Candidate("x = 1", detail={"name": "mbr"}), Evaluation(None, invalid="reads what is unknown here"))
+    brief = briefed(evaluator, elites, 0, start=(*elites, invalid))
+    assert any("exclusion 0" in line for line in brief.data) and "mbr" not in "".join(brief.data)
 
 
 def test_the_problems_and_the_direction_change_with_the_number_alone(
