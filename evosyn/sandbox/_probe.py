@@ -16,8 +16,7 @@ from typing import Literal, NamedTuple
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status
-from evosyn.ports import SandboxTools
-from evosyn.records import Json, content_id
+from evosyn.records import Json
 from evosyn.sandbox import _jail
 from evosyn.sandbox._worker import Launch
 from evosyn.sandbox.local import LocalSandbox
@@ -55,15 +54,6 @@ _OPTIONAL = ("own_uid", "processes", "time_limit")
 _PYTHON = "import sys\ndef python(): return f'{sys.implementation.name} {sys.version.split()[0]}'"
 _cache: dict[tuple[str, str], Protection] = {}
 _guards: dict[tuple[str, str], tuple[str, ...]] = {}
-
-
-def programs_of(tools: SandboxTools, interpreter: str, packages: str) -> str:
-    """What programs find in a sandbox, as `Protection.programs`: with it two that differ there share no verdict.
-
-    Args:
-        interpreter, packages: what tells one from another.
-    """
-    return content_id("", [interpreter, tools.hash_seed, packages])
 
 
 def protection_of(kind: _jail.JailKind) -> Protection:

@@ -21,7 +21,7 @@ from typing import IO
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.ports import PluginConfig, SandboxTools
-from evosyn.records import Json
+from evosyn.records import Json, content_id
 from evosyn.sandbox import _filter, _jail, _memory, _owners
 from evosyn.sandbox._image import NUMPY_LABEL, PYTHON_LABEL, docker_client
 from evosyn.sandbox.local import LocalSandbox
@@ -63,7 +63,7 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
     protection = _probe.protection_from("docker", kind, version, Containers(client, spec).launch, own_view=True)
     if protection.level == "weak" and not tools.allow_weak:
         raise SandboxUnavailable(f"the Docker sandbox does not hold: {', '.join(protection.lacks)}")
-    protection = replace(protection, programs=_probe.programs_of(tools, spec.image, spec.numpy or ""))
+    protection = replace(protection, programs=content_id("", [spec.image, tools.hash_seed, spec.numpy]))
     guards = _probe.guards_of("docker", kind)
     containers = Containers(client, replace(spec, hash_seed=tools.hash_seed))
     return LocalSandbox(containers.launch, protection, count, _memory.Memory(count, bounds=containers), guards)

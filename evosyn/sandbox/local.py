@@ -14,7 +14,7 @@ from dataclasses import replace
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import ItemOutcome, Job, Protection
 from evosyn.ports import PluginConfig, SandboxTools
-from evosyn.records import Json
+from evosyn.records import Json, content_id
 from evosyn.sandbox import _jail, _memory
 from evosyn.sandbox._memory import Memory
 from evosyn.sandbox._pool import WorkerPool
@@ -107,7 +107,7 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
             memory = _memory.open_memory(count)
             spec = _jail.JailSpec(kind, tools.numpy, tools.hash_seed)
             shown = (_jail.numpy_root() / "numpy" / "version.py").read_text() if tools.numpy else ""
-            protection = replace(protection, programs=_probe.programs_of(tools, sys.version, shown))
+            protection = replace(protection, programs=content_id("", [sys.version, tools.hash_seed, shown]))
             return LocalSandbox(
                 _jail.launcher(spec, memory.enter), protection, count, memory, _probe.guards_of("local", kind)
             )
