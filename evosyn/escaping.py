@@ -4,13 +4,16 @@ encoding; what they mean is not looked at.
 
 from __future__ import annotations
 
+import re
+
+_UNUSUAL = re.compile(r"[^\n\t -~]")
 LONGEST_REASON = 600
 """Characters of a reason that a program in the sandbox gave."""
 
 
 def safe(text: str) -> str:
     """A text with every control and direction character but newline and tab escaped, halves of surrogate pairs too."""
-    return "".join(one if one in "\n\t" or one.isprintable() else _escaped(one) for one in text)
+    return _UNUSUAL.sub(lambda found: found[0] if found[0].isprintable() else _escaped(found[0]), text)
 
 
 def one_line(text: str) -> str:

@@ -17,7 +17,7 @@ from typing import IO, Generic, TypeVar
 
 from evosyn.codec import dump, load
 from evosyn.errors import CorruptRun, FormatError, OtherSettings, UsageError, is_held, naming
-from evosyn.records import Json, canonical_json
+from evosyn.records import Json, json_bytes
 
 E = TypeVar("E")
 BEGIN = "begin"
@@ -78,7 +78,7 @@ class Journal:
         Raises:
             OSError: the disk is full or gone; what stood before is untouched.
         """
-        body = canonical_json(event).encode("utf-8", "surrogatepass")
+        body = json_bytes(event)
         file = self._writer()
         position = file.tell()
         with naming(self.path):

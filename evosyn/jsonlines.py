@@ -15,7 +15,7 @@ from typing import IO, NamedTuple
 
 from evosyn.errors import InputError, told_type
 from evosyn.nesting import DEEPEST_LINE, is_deep
-from evosyn.records import Json, canonical_json
+from evosyn.records import Json, json_bytes
 from evosyn.rundir import replacing
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -85,7 +85,7 @@ def write_lines(path: Path, values: Iterable[Json]) -> int:
 
 def encode_line(value: Json) -> bytes:
     """The bytes of one line, newline included."""
-    return canonical_json(value).encode("utf-8", "surrogatepass") + b"\n"
+    return json_bytes(value) + b"\n"
 
 
 def json_value(text: str) -> Json:
@@ -138,7 +138,7 @@ def raw_lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
 
 def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
     try:
-        text = raw.rstrip(b"\r\n").decode("utf-8-sig", "surrogatepass")
+        text = raw.rstrip(b"\r\n").decode("utf-8-sig")
         value = json_value(text)
     except UnicodeDecodeError as error:
         raise InputError(path, f"is not UTF-8: {error.reason}", line=number, hint="Save the file as UTF-8") from error

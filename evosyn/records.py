@@ -41,6 +41,11 @@ def canonical_json(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def json_bytes(value: Json) -> bytes:
+    """The canonical text as files hold it: UTF-8; half of a surrogate pair is the escape that JSON has for it."""
+    return canonical_json(value).encode("utf-8", "backslashreplace")
+
+
 def outside_json(value: Json) -> str:
     """The canonical text of a value that a model, a file or a program gave, which all parts of ours can walk and keep.
 

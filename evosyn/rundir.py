@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -81,8 +82,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:
-    """Write a whole file through `replacing`."""
-    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    """Write a whole file through `replacing`; what is no text in UTF-8 is escaped."""
+    raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     with replacing(path) as file:
         file.write(raw)
 
@@ -299,8 +300,8 @@ class RunDir:
             there = path.is_symlink() or path.is_file()
             if not there or not path.parent.resolve().is_relative_to(own):
                 return False  # what lies elsewhere is not the run's, whatever a report says
-        except OSError:  # no name that a file can have
-            return False
+        except OSError as error:
+            return error.errno != errno.ENAMETOOLONG  # no name that a file can have
         try:
             held = path.is_file() and path.resolve().is_relative_to(own)
             return not held or bool(self.digest(name) != digest)
@@ -319,7 +320,6 @@ class RunDir:
             raise UsageError(f"{self.path}: has no {name}; is it the directory that an evosyn command wrote?")
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
-            json.dumps(value, ensure_ascii=False).encode()
         except UnicodeError as error:
             raise CorruptRun(f"{path}: is damaged, it holds what is no text in UTF-8. {remedy}") from error
         except ValueError as error:

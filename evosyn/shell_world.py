@@ -20,10 +20,7 @@ from evosyn.records import Json
 
 Need = Literal["uids", "processes"]
 RULES = 2
-"""Of what decides the name of a state, and of what a check sees of one: the number goes up with each change of them.
-
-States and verdicts of other rules are not taken for those of these: they are made again.
-"""
+"""Of what decides the name of a state; raised with each change. States of other rules are made again."""
 HOST = "host"
 """The image that needs no building: the machine's own programs."""
 

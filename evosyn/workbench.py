@@ -284,8 +284,8 @@ class Workbench:
         """What a problem needs and this machine does not give: it is left out by these names."""
         try:
             actor = self.actor(self.domains[problem.domain])
-        except SandboxUnavailable:
-            return ("rooms",)
+        except SandboxUnavailable as error:
+            return (f"rooms: {error}",)
         return () if actor is None else actor.lacks(problem)
 
     @cached_property

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import json
+import logging
 import os
 import signal
 import sys
@@ -18,6 +20,7 @@ from typing import Any
 import click
 
 from evosyn import __version__
+from evosyn.cli._output import EscapedLines, echo
 from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynError
 
 BROKEN_DISK = (errno.EIO, errno.EFBIG)
@@ -94,6 +97,8 @@ def main(arguments: list[str] | None = None) -> None:
     for category in (SyntaxWarning, DeprecationWarning):  # what parsing a model's text may say is not for our users
         warnings.filterwarnings("ignore", category=category, module="<unknown>|<candidate>|<string>")
     previous = _end_like_an_interrupt()
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(EscapedLines())
     try:
         if "--json" in (sys.argv[1:] if arguments is None else arguments):
             sys.stdout = Watched(sys.stdout)
@@ -110,11 +115,12 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(_interrupted())
     except click.ClickException as error:
-        error.show()
+        error.show(shown := io.StringIO())
+        echo(shown.getvalue(), err=True, nl=False)
         _say_json(error, error.format_message(), error.exit_code)
         sys.exit(error.exit_code)
     except EvosynError as error:
-        click.echo(f"error: {error}", err=True)
+        echo(f"error: {error}", err=True)
         _say_json(error, str(error), error.exit_code)
         sys.exit(error.exit_code)
     except Exception as error:
@@ -125,7 +131,7 @@ def main(arguments: list[str] | None = None) -> None:
         where = f" ({name})" if name else ""
         what = f"the disk took no more: {getattr(failed, 'strerror', '')}" if broken else "the disk is full"
         remedy = "See to the disk, or to `ulimit -f`," if broken else "Free some space"
-        click.echo(f"error: {what}{where}; nothing written before is lost. {remedy} and repeat the command", err=True)
+        echo(f"error: {what}{where}; nothing written before is lost. {remedy} and repeat the command", err=True)
         sys.exit(EXIT_UNAVAILABLE)
     finally:
         if previous is not None:
@@ -154,7 +160,7 @@ def _say_json(error: Exception, message: str, code: int) -> None:
     """With --json, an error on standard output as well, unless a report stands there already."""
     if isinstance(sys.stdout, Watched) and not sys.stdout.written:
         told = {"error": {"kind": type(error).__name__, "message": message, "exit_code": code}}
-        click.echo(json.dumps(told, indent=2))
+        echo(json.dumps(told, indent=2))
         sys.stdout.flush()
 
 
@@ -190,5 +196,5 @@ def _end_like_an_interrupt() -> Any:
 
 
 def _interrupted() -> int:
-    click.echo("interrupted; repeat the same command to go on where it stopped", err=True)
+    echo("interrupted; repeat the same command to go on where it stopped", err=True)
     return EXIT_INTERRUPTED

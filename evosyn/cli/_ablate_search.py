@@ -22,6 +22,7 @@ from evosyn.cli._command import (
     with_options,
 )
 from evosyn.cli._matrices import NEEDED, SOURCE
+from evosyn.cli._output import echo
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import CurveAblationConfig, SearchAblationConfig
@@ -230,7 +231,7 @@ def _compare(names: Sequence[str], config: CurveAblationConfig, out: Path) -> tu
                 trial = _trial(config, name, seed, has_model=workbench.has_model)
                 others = {"initial": load_strategy(trial.start[0])}
                 trials.append(run_trial(trial, pool.matrices, workbench, others=others))
-                click.echo(f"{name}, seed {seed}: held out {trials[-1].score:.3f}", err=True)
+                echo(f"{name}, seed {seed}: held out {trials[-1].score:.3f}", err=True)
             found.append(Compared(name, tuple(trials)))
     return pool, found
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from evosyn.cli._output import echo
 from evosyn.errors import OtherSettings, UsageError
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class ConfiguredCommand(click.Command):
         if shown:
             from evosyn.configs.saving import as_yaml
 
-            click.echo(as_yaml(config), nl=False)
+            echo(as_yaml(config), nl=False)
             return 0
         for key, told in self._needs.items():
             if not getattr(config, key):

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from evosyn.cli._tables import Cell, console, print_by_pool, print_table, wide_console
+from evosyn.cli._output import console, echo
+from evosyn.cli._tables import Cell, print_by_pool, print_table, wide_console
 from evosyn.escaping import safe
 
 if TYPE_CHECKING:
@@ -122,12 +121,10 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
         wide.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
     source = (out / "strategy.py").read_text(encoding="utf-8")
     if wide.is_terminal:
-        wide.print(Syntax(source, "python"))
+        wide.print(Syntax(safe(source), "python"))
     else:
-        click.echo(source)
-    click.echo(
-        f"written: {out}/strategy.py, card.md, report.json, journal.jsonl; look closer with: evosyn inspect {out}"
-    )
+        echo(source)
+    echo(f"written: {out}/strategy.py, card.md, report.json, journal.jsonl; look closer with: evosyn inspect {out}")
 
 
 def spent(report: Mapping[str, Json]) -> str:
@@ -180,4 +177,4 @@ def print_leaderboard(report: Mapping[str, Json]) -> None:
     print_by_pool(boards["heldout"], names)
     for row in boards["heldout"]["strategies"]:
         if row["invalid"] is not None and row["strategy"] in names:
-            click.echo(safe(f"{names[row['strategy']]} is invalid: {row['invalid']}"))
+            echo(f"{names[row['strategy']]} is invalid: {row['invalid']}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand
+from evosyn.cli._output import echo
 from evosyn.cli._programs import CONFIG, program_options
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ def command(
     dropped = made.dropped | exported.skipped
     if as_json:
         told = {"files": [str(path) for path in exported.files], "rows": exported.rows, "dropped": dropped}
-        click.echo(json.dumps(told, indent=2))
+        echo(json.dumps(told, indent=2))
     else:
-        click.echo(f"{form}: {made.environments} environments, {len(made.samples)} rows in {out}")
+        echo(f"{form}: {made.environments} environments, {len(made.samples)} rows in {out}")
         for reason, count in dropped.items():
-            click.echo(f"  {count} left out: {reason}")
-        click.echo(f"use: {exported.usage}")
+            echo(f"  {count} left out: {reason}")
+        echo(f"use: {exported.usage}")
     return 1 if made.rejects else 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from evosyn.cli._command import NewFile
+from evosyn.cli._output import echo
 from evosyn.errors import UsageError
 from evosyn.reading.search import SearchReading
 
@@ -29,12 +30,12 @@ def strategy(directory: Path, out: Path | None, name: str | None) -> None:
     else:
         raise UsageError(f"{directory}: the run is not finished; repeat its command, or name a candidate with --id")
     if out is None:
-        click.echo(text, nl=False)
+        echo(text, nl=False)
         return
     if out.is_file() and out.read_bytes() != text.encode():
         raise UsageError(f"--out {out}: holds something else; name another file, or remove it")
     write_atomic(out, text)
-    click.echo(f"wrote {out}")
+    echo(f"wrote {out}")
 
 
 @click.command("openevolve", short_help="The task of a run as an OpenEvolve project.")
@@ -54,8 +55,8 @@ def openevolve(directory: Path, out: Path, iterations: int, **endpoint: str | No
     claim_place(out)
     url, model = endpoint["base_url"] or "https://api.openai.com/v1", endpoint["model"] or "your-model"
     write_project(out, train, run.config, ModelEndpoint(model, url, str(endpoint["api_key_env"])), iterations)
-    click.echo(f"wrote {out}; run it there with:")
-    click.echo(f"  openevolve-run initial_program.py evaluator.py --config config.yaml --iterations {iterations}")
+    echo(f"wrote {out}; run it there with:")
+    echo(f"  openevolve-run initial_program.py evaluator.py --config config.yaml --iterations {iterations}")
 
 
 def export_held(directory: Path, form: str, target: Path, *, as_json: bool) -> None:
@@ -77,10 +78,10 @@ def export_held(directory: Path, form: str, target: Path, *, as_json: bool) -> N
     file = target / "problems.jsonl"
     count = write_pools(file, reading.held())
     if as_json:
-        click.echo(json.dumps({"files": [str(file)], "rows": {"train": count}, "skipped": {}}, indent=2))
+        echo(json.dumps({"files": [str(file)], "rows": {"train": count}, "skipped": {}}, indent=2))
         return
-    click.echo(f"{count} problems in {file}")
-    click.echo(f"use: evosyn pool check {file}; evosyn coevolve {file} ...; evosyn eval MODEL --bench {file}")
+    echo(f"{count} problems in {file}")
+    echo(f"use: evosyn pool check {file}; evosyn coevolve {file} ...; evosyn eval MODEL --bench {file}")
 
 
 COMMANDS: dict[str, click.Command] = {"strategy": strategy, "openevolve": openevolve}

@@ -6,8 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from evosyn.cli._output import echo
 from evosyn.cli._synthesis_view import funnel
 from evosyn.cli._texts import head, matrix_lines, print_conclusion, print_matrix
 from evosyn.escaping import safe
@@ -22,15 +21,15 @@ def print_overview(data: DataOverview) -> None:
     """Where the problems went."""
     head(f"{data.path}: dataset by {data.manifest['teacher']}{' (a simulation)' if data.simulated else ''}")
     print_conclusion(data.conclusion)
-    click.echo(f"seeds from {data.manifest['seeds_from']}")
+    echo(f"seeds from {data.manifest['seeds_from']}")
     if data.report is None:
         return
     funnel(data.report)
     for name, summary in (data.report["distributions"]["evosyn"] or {}).items():
         if summary is not None:
             shown = ", ".join(f"{key} {value:g}" for key, value in summary.items())
-            click.echo(f"{name.replace('_', ' '):22} {shown}")
-    click.echo(f"\nevosyn inspect {data.path} --sample 1        evosyn inspect {data.path} --why syn-000000")
+            echo(f"{name.replace('_', ' '):22} {shown}")
+    echo(f"\nevosyn inspect {data.path} --sample 1        evosyn inspect {data.path} --why syn-000000")
 
 
 def print_samples(stories: Sequence[SampleStory]) -> None:
@@ -55,9 +54,9 @@ def print_samples(stories: Sequence[SampleStory]) -> None:
 def print_why(reasons: ProblemReasons) -> None:
     """The whole story of a problem: seeds, prompts, replies, matrix, ranking, fate."""
     _part(f"problem {reasons.index}" + ("" if reasons.problem is None else f": {reasons.problem.problem_id}"), ())
-    click.echo(f"seeds in context: {', '.join(reasons.brief.get('seeds', []))}")
+    echo(f"seeds in context: {', '.join(reasons.brief.get('seeds', []))}")
     for wish, text in reasons.brief.get("wishes", {}).items():
-        click.echo(f"wish: {wish}: {text}")
+        echo(f"wish: {wish}: {text}")
     _prompt(reasons, "problem", "prompt of the problem")
     _reply(reasons, "problem", "reply that became the problem")
     _prompt(reasons, "solution", "prompt of the solutions")
@@ -85,7 +84,7 @@ def testing_lines(text: str, most: int = 12) -> Iterator[str]:
     if len(checks) > most:
         yield f"  ... and {len(checks) - most} more"
     program = (program_of(text) or "").splitlines()
-    yield from (f"  {safe(line)}" for line in program[: 4 * most])
+    yield from (f"  {line}" for line in program[: 4 * most])
     if len(program) > 4 * most:
         yield f"  ... and {len(program) - 4 * most} more lines (--json has them)"
 
@@ -102,22 +101,22 @@ def side_by_side(left: str, right: str) -> Iterator[str]:
 def _prompt(reasons: ProblemReasons, what: str, title: str) -> None:
     turns = reasons.prompts.get(what)
     if turns is not None:
-        _part(title, (f"[{turn.role}] {safe(turn.content)}" for turn in turns))
+        _part(title, (f"[{turn.role}] {turn.content}" for turn in turns))
 
 
 def _reply(reasons: ProblemReasons, became: str, title: str) -> None:
     for reply in reasons.replies:
         if reply.became == became:
-            _part(f"{title}: {reply.model}, {reply.id}", (safe(reply.text),))
+            _part(f"{title}: {reply.model}, {reply.id}", (reply.text,))
 
 
 def _fate(story: ProblemStory) -> None:
     _part("what became of it", (f"{count:4} unusable replies, {reason}" for reason, count in story.unusable.items()))
     for setting, reject in story.settings.items():
         if reject is None:
-            click.secho(f"{setting:8} kept", fg="green")
+            echo(f"{setting:8} kept", fg="green")
         else:
-            click.secho(f"{setting:8} dropped in {reject.stage}: {reject.reason} ({safe(reject.detail)})", fg="red")
+            echo(f"{setting:8} dropped in {reject.stage}: {reject.reason} ({reject.detail})", fg="red")
 
 
 def _short(text: str) -> str:
@@ -126,7 +125,7 @@ def _short(text: str) -> str:
 
 
 def _part(title: str, lines: Sequence[str] | Iterator[str]) -> None:
-    click.echo()
+    echo()
     head(title)
     for line in lines:
-        click.echo(line)
+        echo(line)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from evosyn.cli import _inspect_search as search
 from evosyn.cli._inspect_environments import print_checks
 from evosyn.cli._inspect_summary import print_tables
+from evosyn.cli._output import echo
 from evosyn.cli._texts import head, print_conclusion
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def print_overview(run: EnvironmentSearchOverview) -> None:
     print_conclusion(run.conclusion)
     search.print_counts(run)
     if run.report is not None:
-        click.echo(f"ended by {run.report['stopped']}; {search.spent(run.report)}")
+        echo(f"ended by {run.report['stopped']}; {search.spent(run.report)}")
     print_tables(run.tables)
     search.print_proposers(run.proposers)
 

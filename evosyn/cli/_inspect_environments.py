@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from evosyn.cli._inspect_summary import print_summary
+from evosyn.cli._output import echo
 from evosyn.cli._texts import LETTERS, head
-from evosyn.escaping import safe
 
 if TYPE_CHECKING:
     from evosyn.reading.made_environments import DraftStep
@@ -24,44 +22,42 @@ def print_why(draft: Draft) -> None:
 def print_lineage(steps: tuple[DraftStep, ...]) -> None:
     """How a draft came to be, the latest first."""
     for step in steps:
-        click.echo(safe(f"  {step.what:16} {step.detail}".rstrip()))
+        echo(f"  {step.what:16} {step.detail}".rstrip())
 
 
 def print_checks(draft: Draft) -> None:
     """Each check with what it found."""
     shares = ", ".join(f"{name} {share:.2f}" for name, share in draft.figures.items() if share)
-    click.echo(safe(f"  ladder: stands on L{draft.level}; accepted: {shares or 'nothing was tried'}"))
+    echo(f"  ladder: stands on L{draft.level}; accepted: {shares or 'nothing was tried'}")
     for one in draft.judgements:
         said = "accepts" if one.accepts else f"refuses ({one.reason})"
-        click.echo(safe(f"  {one.of}: {said}{': ' if one.issues else ''}{'; '.join(one.issues)}"))
+        echo(f"  {one.of}: {said}{': ' if one.issues else ''}{'; '.join(one.issues)}")
     if draft.crosscheck is not None:
         found = draft.crosscheck
-        click.echo(f"  crosscheck: {found.verdict}; {found.accepted} programs accepted, {found.agree} others agree")
+        echo(f"  crosscheck: {found.verdict}; {found.accepted} programs accepted, {found.agree} others agree")
         for row in found.rows:
-            click.echo(f"    {row}")
-        click.echo(f"    ({found.groups} groups of each verifier, then the answers of each program; {LETTERS})")
+            echo(f"    {row}")
+        echo(f"    ({found.groups} groups of each verifier, then the answers of each program; {LETTERS})")
     for number, verifier in enumerate(draft.verifiers):
         score = "" if verifier.score is None else f"score {verifier.score:.4g}"
         told = "chosen" if verifier.chosen else verifier.reason
-        click.echo(safe(f"  verifier {number}: {', '.join(part for part in (score, told) if part)}"))
+        echo(f"  verifier {number}: {', '.join(part for part in (score, told) if part)}")
     if draft.nearest is not None:
-        click.echo(f"  nearest: {draft.nearest.of}, question {draft.nearest.prompt:.2f}, code {draft.nearest.code:.2f}")
+        echo(f"  nearest: {draft.nearest.of}, question {draft.nearest.prompt:.2f}, code {draft.nearest.code:.2f}")
     if draft.rates:
-        click.echo(
-            f"  student: right at level {', '.join(f'{one.level}: {one.solved} of {one.n}' for one in draft.rates)}"
-        )
+        echo(f"  student: right at level {', '.join(f'{one.level}: {one.solved} of {one.n}' for one in draft.rates)}")
     for wrong in draft.wrong:
-        click.echo(safe(f"    wrong at {wrong}"))
+        echo(f"    wrong at {wrong}")
     for reject in draft.rejects:
-        click.echo(safe(f"  {reject.item} dropped at {reject.stage}: {reject.reason} {reject.detail}"))
+        echo(f"  {reject.item} dropped at {reject.stage}: {reject.reason} {reject.detail}")
 
 
 def print_program(draft: Draft) -> None:
     """The program, and a question of each level."""
     _name(draft)
-    click.echo(safe(draft.source or "(no reply could be read as a program)"))
+    echo(draft.source or "(no reply could be read as a program)")
     for level, prompt in enumerate(draft.prompts, 1):
-        click.echo(safe(f"\nlevel {level}: {prompt}"))
+        echo(f"\nlevel {level}: {prompt}")
 
 
 def _name(draft: Draft) -> None:

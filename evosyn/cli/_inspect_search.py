@@ -6,12 +6,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from evosyn.cli._evolve_view import print_leaderboard, spent
+from evosyn.cli._output import echo
 from evosyn.cli._tables import print_table
 from evosyn.cli._texts import head, print_conclusion, print_matrix
-from evosyn.escaping import safe
 
 if TYPE_CHECKING:
     from evosyn.ports import Axis
@@ -40,7 +38,7 @@ def print_overview(run: SearchOverview) -> None:
     print_counts(run)
     if run.report is not None:
         print_leaderboard(run.report)
-        click.echo(f"ended by {run.report['stopped']}; {spent(run.report)}")
+        echo(f"ended by {run.report['stopped']}; {spent(run.report)}")
     print_proposers(run.proposers)
 
 
@@ -49,13 +47,13 @@ def print_counts(run: SearchOverview) -> None:
     counts = run.counts
     if not counts["candidates"]:  # the conclusion says what is done before the first
         return
-    click.echo(
+    echo(
         f"{_counted(counts['evaluations'], 'evaluation')} in {_counted(counts['proposals'], 'proposal')}, "
         f"{_counted(counts['cells'], 'cell')} of {counts['capacity']}, "
         f"{_counted(counts['migrations'], 'migration')}, {_counted(counts['restarts'], 'restart')}"
     )
     steps = ", ".join(f"{point.score:.4f} at {point.evaluations}" for point in run.curve[-6:])
-    click.echo(f"best so far (evaluations): {steps or 'none has a score'}")
+    echo(f"best so far (evaluations): {steps or 'none has a score'}")
 
 
 def print_islands(shown: Grids) -> None:
@@ -69,14 +67,14 @@ def print_program(one: CandidateStory) -> None:
     _candidate(one, one.why)
     detail = {key: value for key, value in one.detail.items() if key not in ("prompt", "idea")}
     if one.idea:
-        click.echo(f"  what the model said: {safe(one.idea)}")
+        echo(f"  what the model said: {one.idea}")
     if detail:
-        click.echo(f"  {safe(json.dumps(detail))}")
+        echo(f"  {json.dumps(detail)}")
     if one.evaluation is not None:
-        click.echo("  " + ", ".join(f"{key} {value:.3f}" for key, value in one.evaluation.metrics.items()))
+        echo("  " + ", ".join(f"{key} {value:.3f}" for key, value in one.evaluation.metrics.items()))
         for line in one.evaluation.feedback:
-            click.echo(f"  {safe(line)}")
-    click.echo(f"\n{safe(one.text)}")
+            echo(f"  {line}")
+    echo(f"\n{one.text}")
     if one.difference is not None:
         head(f"difference to its parent {one.difference.before} ({_score(one.lineage[1].score)})")
         print_difference(one.difference)
@@ -87,9 +85,9 @@ def print_lineage(rows: tuple[CandidateRow, ...]) -> None:
     """The ancestors of a candidate, one a line, the initial program last."""
     for row in rows:
         others = f"  with {', '.join(row.parents[1:])}" if row.parents[1:] else ""
-        made = safe(f"{row.proposer} {row.operator}")
+        made = f"{row.proposer} {row.operator}"
         when = "at the start   " if row.proposal < 0 else f"proposal {row.proposal:>5} "
-        click.echo(f"{row.id}  {_score(row.score):>8}  {when} {made}{others}")
+        echo(f"{row.id}  {_score(row.score):>8}  {when} {made}{others}")
 
 
 def print_why(one: CommitDecision) -> None:
@@ -98,28 +96,28 @@ def print_why(one: CommitDecision) -> None:
     if one.cell is not None:
         values = ", ".join(f"{axis} {value:.3f}" for axis, value in one.behaviour.items())
         where = "every island" if one.proposal < 0 else f"island {one.island}"
-        click.echo(f"  its behaviour ({values}) is cell {one.cell} of {where}")
+        echo(f"  its behaviour ({values}) is cell {one.cell} of {where}")
         held = "was empty" if one.holder is None else f"was held by {one.holder} with {_score(one.holder_score)}"
-        click.echo(f"  the cell {held}")
+        echo(f"  the cell {held}")
     if one.best_before is not None:
-        click.echo(f"  best of the search before it: {one.best_before:.4f}")
+        echo(f"  best of the search before it: {one.best_before:.4f}")
     _rivals(one.rivals)
 
 
 def print_prompt(one: PromptAndReplies) -> None:
     """The exact prompt and replies behind a candidate."""
     head("prompt")
-    click.echo(safe(one.prompt))
+    echo(one.prompt)
     for reply in one.replies:
         head(f"reply {reply.id}")
-        click.echo(safe(reply.text if reply.text is not None else "(not in the reply cache of this run)"))
+        echo(reply.text if reply.text is not None else "(not in the reply cache of this run)")
 
 
 def print_difference(one: Difference) -> None:
     """The difference between the sources of two candidates."""
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in one.lines:
-        click.secho(safe(line), fg=colours.get(line[:1]))
+        echo(line, fg=colours.get(line[:1]))
 
 
 PRINTERS: Mapping[str, Callable[[Any], None]] = {
@@ -152,7 +150,7 @@ def print_proposers(proposers: Mapping[str, Json]) -> None:
     print_table("proposers", COLUMNS, rows)
     for name, row in proposers.items():
         for reason, count in sorted(row["wasted"].items(), key=lambda item: -item[1]):
-            click.echo(safe(f"  {name}: {count} x {reason}"))
+            echo(f"  {name}: {count} x {reason}")
 
 
 def _grid(grid: IslandGrid, axes: tuple[Axis, ...]) -> None:
@@ -166,8 +164,8 @@ def _grid(grid: IslandGrid, axes: tuple[Axis, ...]) -> None:
     for row in reversed(range(down.bins)):
         low = down.low + row * (down.high - down.low) / down.bins
         cells = "".join(f"{100 * best[(row, at)]:4.0f}" if (row, at) in best else "   ." for at in range(columns))
-        click.echo(f"  {low:6.2f} |{cells}")
-    click.echo(
+        echo(f"  {low:6.2f} |{cells}")
+    echo(
         f"  rows: {down.name} from its lower bound up"
         + ("" if right is None else f"; columns: {right.name}, {right.low:g} to {right.high:g}")
         + "; best score of each cell in hundredths"
@@ -179,27 +177,27 @@ def _rivals(rivals: Sequence[Rival]) -> None:
     from evosyn.evaluators.duel import told
 
     if rivals:
-        click.echo("\nby the draws of the search; tables and card are of fresh ones:")
+        echo("\nby the draws of the search; tables and card are of fresh ones:")
     for rival in rivals:
         tally, name = rival.tally, "its parent" if rival.role == "parent" else "the initial program"
-        click.echo()
+        echo()
         counted = f"{_counted(tally.won, 'seed')} won, {tally.lost} lost, {tally.even} even"
         head(f"against {name} {rival.id} ({_score(rival.score)}): {counted}")
         shown = {duel.problem: told(duel, "it", name) for duel in rival.duels}
         for seed in rival.seeds:
             what = "won" if seed.ours > seed.theirs else "lost"
             lines = shown.get(seed.problem, [f"{what} {seed.problem}: {seed.ours:.2f} against {seed.theirs:.2f}"])
-            click.echo(safe("\n".join([f"  {lines[0]}", *(f"    {line}" for line in lines[1:])])))
+            echo("\n".join([f"  {lines[0]}", *(f"    {line}" for line in lines[1:])]))
 
 
 def _candidate(row: CandidateRow, why: str) -> None:
     head(f"{row.id}  score {_score(row.score)}  {row.fate}")
     if row.proposal < 0:
-        click.echo("  one of the programs that the search started from, on every island")
+        echo("  one of the programs that the search started from, on every island")
     else:
-        click.echo(f"  proposal {row.proposal} on island {row.island} by {safe(row.proposer)}")
-    click.echo(f"  parents: {', '.join(row.parents) or 'none'}")
-    click.echo(f"  {safe(why)}")
+        echo(f"  proposal {row.proposal} on island {row.island} by {row.proposer}")
+    echo(f"  parents: {', '.join(row.parents) or 'none'}")
+    echo(f"  {why}")
 
 
 def _counted(count: int, thing: str) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from evosyn.cli._output import echo
 from evosyn.cli._tables import print_table
 from evosyn.cli._texts import head, print_conclusion, print_matrix
-from evosyn.escaping import safe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,13 +44,13 @@ def print_closing(out: Path, *files: str) -> None:
     print_tables(found.tables)
     _metrics(found)
     _notes(found)
-    click.echo(f"written: {', '.join(str(out / name) for name in files)}; look closer with: evosyn inspect {out}")
+    echo(f"written: {', '.join(str(out / name) for name in files)}; look closer with: evosyn inspect {out}")
 
 
 def _facts(found: Summary) -> None:
     width = max((len(name) for name in found.facts), default=0)
     for name, value in found.facts.items():
-        click.echo(f"  {name:{width}}  {safe(str(value))}")
+        echo(f"  {name:{width}}  {value}")
 
 
 def print_tables(tables: Sequence[TableShown]) -> None:
@@ -61,7 +59,7 @@ def print_tables(tables: Sequence[TableShown]) -> None:
         shown = [["-" if cell is None else cell for cell in row] for row in table.rows[:MOST]]
         print_table(table.title, table.columns, shown)
         if len(table.rows) > MOST:
-            click.echo(f"... and {len(table.rows) - MOST} more (--json has them)")
+            echo(f"... and {len(table.rows) - MOST} more (--json has them)")
 
 
 def _metrics(found: Summary) -> None:
@@ -73,7 +71,7 @@ def _metrics(found: Summary) -> None:
 def _notes(found: Summary) -> None:
     for note in found.notes:
         if note not in found.conclusion.why:
-            click.echo(f"note: {safe(note)}")
+            echo(f"note: {note}")
 
 
 def print_rows(stories: Sequence[SampleStory]) -> None:

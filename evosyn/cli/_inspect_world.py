@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from evosyn.cli._inspect_summary import print_summary
+from evosyn.cli._output import echo
 from evosyn.cli._texts import head
-from evosyn.escaping import safe
 from evosyn.reading.world_graph import told
 
 if TYPE_CHECKING:
@@ -20,14 +18,14 @@ def print_why(story: ToldStory) -> None:
     """A line after the other."""
     head(story.name)
     for line in story.lines:
-        click.echo(safe(line))
+        echo(line)
 
 
 def print_graph(found: GraphShown) -> None:
     """An edge a line."""
     head(f"{len(found.nodes)} tools, {len(found.edges)} edges")
     for edge in found.edges:
-        click.echo(safe(told(edge)))
+        echo(told(edge))
 
 
 PRINTERS = {"overview": print_summary, "why": print_why, "graph": print_graph}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evosyn.cli._command import Option, config_options, sandbox_options, teacher_options, with_options
+from evosyn.cli._output import echo
 from evosyn.errors import CheckFailed, TeacherUnavailable
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def watching(line: Callable[[], str], *, show: bool) -> Iterator[None]:
 
     def lines() -> None:
         while not stop.wait(LINE_EVERY_S):
-            click.echo(line(), err=True)
+            echo(line(), err=True)
 
     thread = threading.Thread(target=lines, daemon=True)
     if show:
@@ -53,7 +54,7 @@ def watching(line: Callable[[], str], *, show: bool) -> Iterator[None]:
         stop.set()
         if show:
             thread.join()
-            click.echo(line(), err=True)
+            echo(line(), err=True)
 
 
 def line_of(progress: RunProgress[Any], things: str) -> str:

@@ -85,7 +85,7 @@ def made_rows(
         made = rows_of(climb.environment, runner, per_env, SeedTree(seed).child("rows"))
         rejects += [one for one in made if isinstance(one, Reject)]
         good = [one for one in made if isinstance(one, EnvironmentRow)]
-        results = workbench.judge.verify([Cell(one.problem, one.solution, one.testing) for one in good])
+        results = workbench.judge.decided([Cell(one.problem, one.solution, one.testing) for one in good])
         for at, (row, result) in enumerate(zip(good, results, strict=True)):
             if result.verdict is Verdict.PASS:
                 kept.append(row)

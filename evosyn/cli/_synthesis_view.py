@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-import click
-
 from evosyn.cli import _making
+from evosyn.cli._output import echo
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,7 +28,7 @@ def watching(progress: SynthesisProgress, show: bool, teacher: str) -> Iterator[
         with _live(progress, teacher):
             yield
         return
-    click.echo(f"teacher: {teacher}", err=True)
+    echo(f"teacher: {teacher}", err=True)
     with _making.watching(partial(line_of, progress), show=True):
         yield
 
@@ -50,33 +49,33 @@ def warn(report: Mapping[str, Json]) -> None:
     """Say how the matrices differ from those of the search, and what the strategy misses in them."""
     for part in (report["shift"], report["lacking"]):
         for line in (part or {}).get("said", ()):
-            click.echo(f"warning: {line}", err=True)
+            echo(f"warning: {line}", err=True)
 
 
 def funnel(report: Mapping[str, Json]) -> None:
     """Print where the problems went."""
     width = max(len(name) for name in report["stages"])
-    click.echo(f"{'asked for':{width + 2}}{report['asked']:>7}")
+    echo(f"{'asked for':{width + 2}}{report['asked']:>7}")
     for name, stage in report["stages"].items():
         if stage["dropped"]:
-            click.echo(f"  {name:{width}}{-stage['dropped']:>7}")
+            echo(f"  {name:{width}}{-stage['dropped']:>7}")
     for setting, value in report["settings"].items():
         reasons = ", ".join(f"{count} {reason}" for reason, count in value["dropped"].items())
-        click.echo(f"{setting:{width + 2}}{value['kept']:>7}   dropped: {reasons or 'none'}")
+        echo(f"{setting:{width + 2}}{value['kept']:>7}   dropped: {reasons or 'none'}")
     unusable = ", ".join(f"{count} {reason}" for reason, count in report["unusable_replies"].items())
     if unusable:
-        click.echo(f"unusable replies: {unusable}")
+        echo(f"unusable replies: {unusable}")
     flat = report.get("refuse_none", {}).get("evosyn")  # reports of earlier versions do not have it
     if flat:
-        click.echo(f"{flat} rows have a testing that refuses none of the solutions (difficulty 0)")
-    click.echo(_making.spent(report))
+        echo(f"{flat} rows have a testing that refuses none of the solutions (difficulty 0)")
+    echo(_making.spent(report))
 
 
 @contextmanager
 def _live(progress: SynthesisProgress, teacher: str) -> Iterator[None]:
     from rich.live import Live
 
-    from evosyn.cli._tables import console
+    from evosyn.cli._output import console
 
     class View:
         def __rich__(self) -> Table:

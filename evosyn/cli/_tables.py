@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
+from evosyn.cli._output import console, echo
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
 
@@ -61,8 +60,8 @@ def publish(folder: Path, name: str, figure: Figure, remarks: Sequence[str] = ()
     run.write_json("report.json", {"kind": ABLATE, "tables": {**held, name: table}})
     print_table(figure.title, figure.columns, figure.rows)
     for remark in remarks:
-        click.echo(remark)
-    click.echo("wrote " + ", ".join(map(str, files)) + f"; look closer with: evosyn inspect {folder}")
+        echo(remark)
+    echo("wrote " + ", ".join(map(str, files)) + f"; look closer with: evosyn inspect {folder}")
 
 
 def write_table(folder: Path, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Path]:
@@ -82,10 +81,10 @@ def write_table(folder: Path, name: str, columns: Sequence[str], rows: Sequence[
 def show_figures(figures: Mapping[str, Json], *, as_json: bool) -> None:
     """Named values, one a line, or as JSON."""
     if as_json:
-        click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
+        echo(json.dumps(figures, indent=2))
         return
     for name, value in figures.items():
-        click.echo(f"{name.replace('_', ' '):28} {value}")
+        echo(f"{name.replace('_', ' '):28} {value}")
 
 
 def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | None, things: str = "problems") -> None:
@@ -103,22 +102,22 @@ def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | N
     key = "drafts" if "drafts" in found else "problems"
     what = "drafts" if key == "drafts" else things
     print_table(f"{found[key]} {what}", columns, [*rows, _estimated("in all", found)])
-    click.echo(f"executions: {found['executions']:,}")
+    echo(f"executions: {found['executions']:,}")
     if found["model_wall_s"]:
-        click.echo(f"waiting for the model: about {found['model_wall_s']:,.0f} s")
+        echo(f"waiting for the model: about {found['model_wall_s']:,.0f} s")
     for name in ("proposals", "evaluations"):
         if found.get(name) is not None:
-            click.echo(f"{name}: {found[name]:,}")
+            echo(f"{name}: {found[name]:,}")
     if "proposal" in found["phases"]:
-        click.echo("proposals count with prompts at their longest")
+        echo("proposals count with prompts at their longest")
     if found["cost"] is None:
-        click.echo("dollars: the price is unknown; give --set workbench.teacher.price_in=... and price_out=...")
-        click.echo("(dollars for a million tokens), or limit --set workbench.budget.max_tokens=...")
+        echo("dollars: the price is unknown; give --set workbench.teacher.price_in=... and price_out=...")
+        echo("(dollars for a million tokens), or limit --set workbench.budget.max_tokens=...")
     if found["simulated"]:
-        click.echo("SIMULATED: the sample comes from a stand-in for a model; its tokens are not those of one")
+        echo("SIMULATED: the sample comes from a stand-in for a model; its tokens are not those of one")
     if kept_in is not None:
         unusable = f", {found['sampled_unusable']} of them unusable" if found["sampled_unusable"] else ""
-        click.echo(f"sampled: {found['sampled_calls']} calls{unusable}; {kept_in} keeps them and the run uses them")
+        echo(f"sampled: {found['sampled_calls']} calls{unusable}; {kept_in} keeps them and the run uses them")
 
 
 def _estimated(name: str, phase: Mapping[str, Json]) -> tuple[Cell, ...]:
@@ -162,15 +161,6 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell
     for row in rows:
         table.add_row(*(escape(shown(cell)) for cell in row))
     wide_console().print(table)
-
-
-def console(**given: Any) -> Console:
-    """A console of rich, without any style where the user wants none."""
-    from rich.console import Console
-
-    from evosyn.cli import no_colour
-
-    return Console(color_system=None if no_colour() else "auto", **given)
 
 
 def wide_console() -> Console:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from evosyn.escaping import safe
+from evosyn.cli._output import echo
 
 if TYPE_CHECKING:
     from evosyn.reading.conclusions import Conclusion
@@ -28,13 +26,13 @@ WORDS = {
 
 def print_conclusion(found: Conclusion) -> None:
     """Did it work, what won, why: before any figure."""
-    click.secho(f"{WORDS[found.worked]}: ", fg=COLOURS[found.worked], bold=True, nl=False)
-    click.echo(safe(found.did))
+    echo(f"{WORDS[found.worked]}: ", fg=COLOURS[found.worked], bold=True, nl=False)
+    echo(found.did)
     if found.won:
-        click.echo(safe(f"  {'ahead' if found.worked == 'open' else 'won'}: {found.won}"))
+        echo(f"  {'ahead' if found.worked == 'open' else 'won'}: {found.won}")
     for line in found.why:
-        click.echo(safe(f"  why: {line}"))
-    click.echo()
+        echo(f"  why: {line}")
+    echo()
 
 
 def print_matrix(matrix: MatrixShown) -> None:
@@ -42,7 +40,7 @@ def print_matrix(matrix: MatrixShown) -> None:
     ranked = f" ranked by {matrix.ranked_by}" if matrix.ranked_by else ""
     head(f"{matrix.problem}{ranked}: {matrix.rows} solutions x {matrix.columns} testings")
     for line in matrix_lines(matrix):
-        click.echo(line)
+        echo(line)
 
 
 def matrix_lines(matrix: MatrixShown) -> Iterator[str]:
@@ -65,4 +63,4 @@ def matrix_lines(matrix: MatrixShown) -> Iterator[str]:
 
 
 def head(text: str) -> None:
-    click.secho(safe(text), bold=True)
+    echo(text, bold=True)

@@ -25,6 +25,7 @@ from evosyn.cli._command import (
     student_options,
     with_options,
 )
+from evosyn.cli._output import EscapedLines, echo, rewrite_line
 
 if TYPE_CHECKING:
     from evosyn.train.config import TrainingConfig
@@ -98,7 +99,7 @@ def show_config(config: TrainingConfig, settings: Callable[..., dict[str, Any]],
     from evosyn.train.launch import precision, render
 
     bf16, cpu = precision(config.memory)
-    click.echo(render(config, settings(config, out, bf16=bf16, cpu=cpu), sys.argv[1:]), nl=False)
+    echo(render(config, settings(config, out, bf16=bf16, cpu=cpu), sys.argv[1:]), nl=False)
 
 
 @contextmanager
@@ -115,7 +116,7 @@ def training(steps: int, names: Sequence[str], out: Path, *, as_json: bool, quie
     with redirect_stdout(sys.stderr) if as_json else nullcontext():  # libraries print; the report must stand alone
         yield TrainProgress(steps, names) if first and not (quiet or as_json) else None
     if first and as_json:
-        click.echo((out / "report.json").read_text(encoding="utf-8").rstrip())
+        echo((out / "report.json").read_text(encoding="utf-8").rstrip())
     elif first:
         print_closing(out, "report.json", "curve.png", "model/")
 
@@ -136,16 +137,16 @@ def quiet_libraries() -> None:
     logging.getLogger("DeepSpeed").addFilter(lambda record: "accelerator" not in record.getMessage())
 
 
-class _Lines(logging.Formatter):
+class _Lines(EscapedLines):
     """Warnings say that they are one; the rest are plain lines."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = record.getMessage()
+        told = super().format(record)
         return f"{record.levelname}: {told}" if record.levelno >= logging.WARNING else told
 
 
 def tty_note(text: str) -> None:
-    click.secho(text, dim=True, err=True)
+    echo(text, dim=True, err=True)
 
 
 class TrainProgress:
@@ -161,6 +162,6 @@ class TrainProgress:
         parts = [f"{name} {row[name]:.3f}" for name in self._names if isinstance(row.get(name), int | float)]
         line = f"step {step}/{self._steps}  {'  '.join(parts)}  {time.monotonic() - self._started:.0f} s"
         if self._live:
-            click.echo(f"\r\x1b[K{line}", nl=step >= self._steps, err=True)
+            rewrite_line(line, nl=step >= self._steps)
         elif step % max(1, self._steps // 10) == 0 or step == 1:
-            click.echo(line, err=True)
+            echo(line, err=True)

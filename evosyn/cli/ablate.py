@@ -14,6 +14,7 @@ import click
 from evosyn.cli._ablate_search import OUT, curve, search
 from evosyn.cli._command import ConfiguredCommand, config_options, flag, preset_option, sandbox_options
 from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, TIES, VERDICTS, opened
+from evosyn.cli._output import echo
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import KAblationConfig, SizeAblationConfig
@@ -140,7 +141,7 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
         rows = ablate_size(workbench.runner, matrices, program, sizes, config.draws, config.seed)
     if left_out := sorted({*sizes} - {row.size for row in rows}):
         named = ", ".join(map(str, left_out))
-        click.echo(f"left out M = N = {named}: no problem has so many solutions and testings", err=True)
+        echo(f"left out M = N = {named}: no problem has so many solutions and testings", err=True)
     line = log_linear(rows)
     columns = ("M = N", "problems", "kept", "low", "high", "relaxed", "executions", "bal. acc.", "top right")
     cells = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
+from evosyn.cli._output import echo
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ def command(config: AuditConfig, as_json: bool) -> None:
             found[setting] = audit(read_dataset(data, setting), candidates, humans, workbench.crossexec)
     figures = {setting: summary(rows) for setting, rows in found.items()}
     if as_json:
-        click.echo(json.dumps(figures, indent=2))
+        echo(json.dumps(figures, indent=2))
         return
     names = list(next(iter(figures.values())))
-    click.echo(f"{'':22}" + "".join(f"{setting:>10}" for setting in figures))
+    echo(f"{'':22}" + "".join(f"{setting:>10}" for setting in figures))
     for name in names:
         values = ["-" if row[name] is None else f"{row[name]:g}" for row in figures.values()]
-        click.echo(f"{name.replace('_', ' '):22}" + "".join(f"{value:>10}" for value in values))
+        echo(f"{name.replace('_', ' '):22}" + "".join(f"{value:>10}" for value in values))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, unknown_offline
+from evosyn.cli._output import echo
 from evosyn.cli._training import SETTING, quiet_libraries, sampled_options
 from evosyn.errors import UsageError
 
@@ -65,7 +66,7 @@ def command(config: CalibrateConfig, as_json: bool) -> None:
         rates = measure(samples, generator, scorer, run, header, lambda done: _told(done, len(samples)))
         report = {**report_of(samples, rates, header), "simulated": simulated}
         run.write_json("report.json", report)
-    click.echo(json.dumps(report, indent=2)) if as_json else print_closing(folder, "report.json")
+    echo(json.dumps(report, indent=2)) if as_json else print_closing(folder, "report.json")
 
 
 def _refuse_simulated(student: str, domains: Set[str]) -> None:
@@ -108,4 +109,4 @@ def _student(
 
 def _told(done: int, total: int) -> None:
     if done % max(1, total // 10) == 0 or done == total:
-        click.echo(f"{done}/{total} rows", err=True)
+        echo(f"{done}/{total} rows", err=True)

@@ -14,6 +14,7 @@ import click
 
 from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
 from evosyn.cli._matrices import VERDICTS
+from evosyn.cli._output import echo, rewrite_line
 from evosyn.errors import InputError, UsageError
 from evosyn.records import Json, PassMatrix, Pool, Problem, Solution, Testing, content_id
 
@@ -90,16 +91,14 @@ def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
         save_config(out, config)
         progress.end()
         if executor.counts.problems == 0 and run.file("report.json").is_file():
-            click.echo(
-                "nothing to do: every matrix is there; the figures are those of the run that made them", err=True
-            )
+            echo("nothing to do: every matrix is there; the figures are those of the run that made them", err=True)
             report = run.read_json("report.json")
         else:
             report = {**_figures(executor.counts), **totals, "skipped": survey.skipped, **executor.meta()}
             report["cache_damaged"] = verdicts.damaged
             run.write_json("report.json", report)
     if as_json:
-        click.echo(json.dumps(report))
+        echo(json.dumps(report))
     else:
         print_closing(out, "matrices.jsonl", "report.json")
     return 0
@@ -234,12 +233,15 @@ class CellProgress:
         rate = done / counts.wall_s if counts.wall_s > 0 else 0.0
         left = max(self._cells - self._known - done, 0) / rate if rate > 0 else 0.0
         text = f"{self._known + done} of about {self._cells} cells, {rate:.0f}/s, about {left:.0f} s left"
-        click.echo(f"\r\x1b[K{text}" if self._terminal else text, err=True, nl=not self._terminal)
+        if self._terminal:
+            rewrite_line(text)
+        else:
+            echo(text, err=True)
         self._written = self._terminal
 
     def end(self) -> None:
         if self._written:
-            click.echo("\r\x1b[K", err=True, nl=False)
+            rewrite_line()
 
 
 def _figures(counts: CellCounts) -> dict[str, Json]:

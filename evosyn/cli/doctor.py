@@ -17,6 +17,7 @@ import click
 
 from evosyn import __version__
 from evosyn.cli._command import ConfiguredCommand, config_options
+from evosyn.cli._output import echo
 from evosyn.errors import EXIT_UNAVAILABLE, EvosynError, MissingExtra, UsageError
 
 if TYPE_CHECKING:
@@ -76,17 +77,14 @@ def command(
         if not as_json:
             _show(finding)
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     return EXIT_UNAVAILABLE if any(finding.needed and not finding.works for finding in findings) else 0
 
 
 def _show(finding: Finding) -> None:
-    mark = (
-        click.style("ok  ", fg="green")
-        if finding.works
-        else click.style("no  ", fg="red" if finding.needed else "yellow")
-    )
-    click.echo(f"{mark}{finding.what}: {finding.detail}" + (f" -> {finding.remedy}" if finding.remedy else ""))
+    colour = "green" if finding.works else "red" if finding.needed else "yellow"
+    echo("ok  " if finding.works else "no  ", nl=False, fg=colour)
+    echo(f"{finding.what}: {finding.detail}" + (f" -> {finding.remedy}" if finding.remedy else ""))
 
 
 def _findings(sandbox: SandboxConfig, model: str | None, options: dict[str, str]) -> Iterator[Finding]:

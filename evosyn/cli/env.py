@@ -12,6 +12,7 @@ import click
 
 from evosyn.cli import calibrate
 from evosyn.cli._command import CommandGroup, ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli._output import echo
 from evosyn.cli._programs import CONFIG, EXAMPLE, climbed, program_options
 from evosyn.cli.env_evolve import command as evolve
 from evosyn.cli.env_make import command as make
@@ -50,10 +51,10 @@ def listed(held_out: bool, as_json: bool) -> None:
         one = environment(f"builtin:{name}")
         found.append({"name": name, "id": one.id, "category": one.category, "kind": one.kind, "title": one.title})
     if as_json:
-        click.echo(json.dumps({"environments": found}, indent=2))
+        echo(json.dumps({"environments": found}, indent=2))
         return
     for row in found:
-        click.echo(f"{row['name']:24} {row['category']:20} {row['kind']:9} {row['title']}")
+        echo(f"{row['name']:24} {row['category']:20} {row['kind']:9} {row['title']}")
 
 
 @command.command("check", cls=ConfiguredCommand, kind=CONFIG)
@@ -71,7 +72,7 @@ def check(config: CheckConfig, names: tuple[str, ...], seed: int, as_json: bool)
     if as_json:
         rows = [_climb_json(name, climb) for name, climb in climbs.items()]
         kept = sum(not climb.reason for climb in climbs.values())
-        click.echo(json.dumps({"kept": kept, "dropped": dict(dropped), "environments": rows}, indent=2))
+        echo(json.dumps({"kept": kept, "dropped": dict(dropped), "environments": rows}, indent=2))
     else:
         for name, climb in climbs.items():
             _show_climb(name, climb)
@@ -93,7 +94,6 @@ def run(config: CheckConfig, name: str, level: int, seed: int, answer: str | Non
     from evosyn.environments import environment
     from evosyn.environments.rows import rows_of
     from evosyn.environments.runner import EnvironmentRunner
-    from evosyn.escaping import safe
     from evosyn.randomness import SeedTree
     from evosyn.records import Solution, Verdict
     from evosyn.workbench import Workbench
@@ -106,13 +106,13 @@ def run(config: CheckConfig, name: str, level: int, seed: int, answer: str | Non
                 f"{name}: level {level} cannot be made: {row.reason}: {row.detail}; try `evosyn env check`"
             )
         given = row.solution if answer is None else Solution(answer)
-        (result,) = workbench.judge.verify([Cell(row.problem, given, row.testing)])
+        (result,) = workbench.judge.decided([Cell(row.problem, given, row.testing)])
     if as_json:
         told = {"prompt": row.problem.statement, "answer": given.text, "verdict": result.verdict.name}
-        click.echo(json.dumps(told, indent=2))
+        echo(json.dumps(told, indent=2))
     else:
-        click.echo(safe(row.problem.statement))
-        click.echo(f"\n{'its own answer' if answer is None else 'answer'}: {safe(given.text)}\n{result.verdict.name}")
+        echo(row.problem.statement)
+        echo(f"\n{'its own answer' if answer is None else 'answer'}: {given.text}\n{result.verdict.name}")
     return 0 if result.verdict is Verdict.PASS else 1
 
 
@@ -132,11 +132,11 @@ def entropy(config: CheckConfig, names: tuple[str, ...], seed: int, as_json: boo
         shown = [shown_prompts(name, text, runner, SeedTree(seed)) for name, text in sources(list(names)).items()]
     found = varieties(shown)
     if as_json:
-        click.echo(json.dumps({"environments": len(shown), "varieties": [one._asdict() for one in found]}, indent=2))
+        echo(json.dumps({"environments": len(shown), "varieties": [one._asdict() for one in found]}, indent=2))
         return
-    click.echo(f"{len(shown)} environments; alike from  tasks  bits")
+    echo(f"{len(shown)} environments; alike from  tasks  bits")
     for one in found:
-        click.echo(f"{one.tau:33}  {one.clusters:5}  {one.bits:4.2f}")
+        echo(f"{one.tau:33}  {one.clusters:5}  {one.bits:4.2f}")
 
 
 @command.command("rows", cls=ConfiguredCommand, kind=CONFIG)
@@ -181,11 +181,11 @@ def rows(
         }
         directory.write_json("report.json", report)
     if as_json:
-        click.echo(json.dumps(report, indent=2))
+        echo(json.dumps(report, indent=2))
     else:
-        click.echo(f"{report['kept']} rows of {report['environments']} environments in {out}")
+        echo(f"{report['kept']} rows of {report['environments']} environments in {out}")
         for reason, count in report["dropped"].items():
-            click.echo(f"  dropped {count}: {reason}")
+            echo(f"  dropped {count}: {reason}")
     return 0 if report["kept"] else 1
 
 
@@ -202,8 +202,7 @@ def _climb_json(name: str, climb: Climb) -> Mapping[str, Json]:
 
 
 def _show_climb(name: str, climb: Climb) -> None:
-    from evosyn.escaping import safe
 
     flags = f"  look at: {', '.join(climb.flags)}" if climb.flags else ""
-    told = safe(f"{climb.stage}: {climb.reason}") if climb.reason else "passes"
-    click.echo(f"{safe(name):40} L{climb.level}  {told}{flags}")
+    told = f"{climb.stage}: {climb.reason}" if climb.reason else "passes"
+    echo(f"{name:40} L{climb.level}  {told}{flags}")

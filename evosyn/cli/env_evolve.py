@@ -10,6 +10,7 @@ import click
 from evosyn.cli._command import ConfiguredCommand, flag, out_option
 from evosyn.cli._limits import limits_of, names_limit, require_run
 from evosyn.cli._making import making_options, refuse_nothing, watching
+from evosyn.cli._output import echo
 from evosyn.errors import EXIT_BUDGET
 
 if TYPE_CHECKING:
@@ -114,9 +115,7 @@ def command(
         reading = open_directory(out)
         assert isinstance(reading, EnvironmentSearchReading)
         print_overview(reading.overview())
-        click.echo(
-            f"written: {out}/programs, environments.jsonl, calibration.jsonl; look closer with: evosyn inspect {out}"
-        )
-        click.echo(f"next:    evosyn env rows {out} --out {out}-rows")
+        echo(f"written: {out}/programs, environments.jsonl, calibration.jsonl; look closer with: evosyn inspect {out}")
+        echo(f"next:    evosyn env rows {out} --out {out}-rows")
     refuse_nothing(report, out, "candidates")
     return EXIT_BUDGET if report["stopped"] in BUDGETS else 0

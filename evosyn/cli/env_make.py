@@ -11,6 +11,7 @@ import click
 
 from evosyn.cli._command import ConfiguredCommand, flag, out_option, preset_option
 from evosyn.cli._making import line_of, making_options, refuse_nothing, spent, watching
+from evosyn.cli._output import echo
 
 if TYPE_CHECKING:
     from evosyn.records import Json
@@ -73,12 +74,12 @@ def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: 
 
 
 def _summary(report: Mapping[str, Json], out: Path) -> None:
-    click.echo(f"{'drafts':18}{report['asked']:>6}")
+    echo(f"{'drafts':18}{report['asked']:>6}")
     for row in report["stages"]:
         if row["dropped"]:
-            click.echo(f"  {row['stage']:16}{-row['dropped']:>6}")
-    click.echo(f"{'kept':18}{report['kept']:>6}")
-    click.echo(spent(report))
+            echo(f"  {row['stage']:16}{-row['dropped']:>6}")
+    echo(f"{'kept':18}{report['kept']:>6}")
+    echo(spent(report))
     if report["kept"]:
-        click.echo(f"next:    evosyn inspect {out}")
-        click.echo(f"         evosyn env rows {out} --out {out}-rows")
+        echo(f"next:    evosyn inspect {out}")
+        echo(f"         evosyn env rows {out} --out {out}-rows")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, out_option
+from evosyn.cli._output import echo
 from evosyn.cli._training import quiet_libraries, sampled_options
 from evosyn.errors import UsageError
 
@@ -92,7 +93,7 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
         table["remarks"] = [f"{name}: {LABEL}" for name in config.models if is_tiny(name)]
         run.write_json("report.json", table)
         write_picture(run, table)
-    click.echo(json.dumps(table, indent=2)) if as_json else print_closing(out, "report.json", "eval.png")
+    echo(json.dumps(table, indent=2)) if as_json else print_closing(out, "report.json", "eval.png")
 
 
 def _generators(
@@ -111,6 +112,6 @@ def _generators(
 def _progress(name: str, total: int) -> Callable[[int], None]:
     def told(done: int) -> None:
         if done % max(1, total // 10) == 0 or done == total:
-            click.echo(f"{name}: {done}/{total} problems", err=True)
+            echo(f"{name}: {done}/{total} problems", err=True)
 
     return told

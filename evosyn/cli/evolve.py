@@ -19,6 +19,7 @@ from evosyn.cli._command import (
     teacher_options,
 )
 from evosyn.cli._limits import limits_of, names_limit, require_run
+from evosyn.cli._output import echo
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     if config.evolved.name is not None:
         with Workbench(config.workbench, out=out, seed=config.seed) as workbench:
             report = run_evolved(config, config.evolved.name, out, workbench, more=more or 0)
-        click.echo(json.dumps(report, indent=2))
+        echo(json.dumps(report, indent=2))
         return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
     if not config.sources:
         raise UsageError("SOURCE: name what to evolve on, such as builtin:python-seeds, or give the --config of a run")
@@ -140,10 +141,10 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     opened.check()
     default = default_teacher(pool.problem for pool in opened.pools)
     if default and not (config.workbench.teacher.spec or opened.recorded):
-        click.echo("no teacher is named: the offline one, a simulation, draws solutions and testings", err=True)
+        echo("no teacher is named: the offline one, a simulation, draws solutions and testings", err=True)
     if dry_run:
         for line in opened.notes(config.heldout):
-            click.echo(f"warning: {line}", err=True)
+            echo(f"warning: {line}", err=True)
         _show_plan(opened, config, out, default, as_json)
         return 0
     with (
@@ -151,7 +152,7 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
         Workbench(config.workbench, out=out, seed=config.seed, company=config.company, default=default) as workbench,
     ):
         report = run_evolve(config, opened, out, workbench, more=more or 0, progress=progress)
-    click.echo(json.dumps(report, indent=2)) if as_json else show_report(report, out)
+    echo(json.dumps(report, indent=2)) if as_json else show_report(report, out)
     if not report["beats_initial"]:
         raise CheckFailed(
             f"the winner does not beat the initial strategy on the held-out problems "

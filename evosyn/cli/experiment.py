@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from evosyn import registry
 from evosyn.cli._command import CommandGroup, ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli._output import echo
 from evosyn.cli._training import quiet_libraries, tty_note
 from evosyn.workbench import SandboxConfig, WorkbenchConfig, sandbox_of
 
@@ -109,5 +110,5 @@ def _run(plugin: registry.Plugin, config: Any, out: Path, *, as_json: bool) -> N
     quiet_libraries()
     with contextlib.redirect_stdout(sys.stderr):  # libraries print; standard output is for the report
         found = experiment.run(out)
-    click.echo(json.dumps(found.report, indent=2) if as_json else found.text)
-    click.echo(f"wrote {out}", err=True)
+    echo(json.dumps(found.report, indent=2) if as_json else found.text)
+    echo(f"wrote {out}", err=True)

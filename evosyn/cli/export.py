@@ -10,6 +10,7 @@ import click
 from evosyn.cli._export_environments import command as environments
 from evosyn.cli._export_run import COMMANDS as RUN_EXPORTS
 from evosyn.cli._export_run import export_held
+from evosyn.cli._output import echo
 from evosyn.errors import UsageError
 
 FORMATS = "trl, verl, openrlhf, verifiers, sft, dpo or jsonl; of environments also reasoning_gym"
@@ -97,12 +98,12 @@ def data(directory: Path, form: str | None, out: Path | None, setting: str, as_j
         import json
 
         shown = {"files": [str(path) for path in exported.files], "rows": exported.rows, "skipped": exported.skipped}
-        click.echo(json.dumps({**shown, "pushed": url}, indent=2))
+        echo(json.dumps({**shown, "pushed": url}, indent=2))
         return
     rows = ", ".join(f"{count} {split}" for split, count in exported.rows.items())
-    click.echo(f"{form}: {rows} rows in {target}")
+    echo(f"{form}: {rows} rows in {target}")
     for reason, count in exported.skipped.items():
-        click.echo(f"  {count} left out: {reason}")
-    click.echo(f"use: {exported.usage}")
+        echo(f"  {count} left out: {reason}")
+    echo(f"use: {exported.usage}")
     if url:
-        click.echo(f"pushed to {url}")
+        echo(f"pushed to {url}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from evosyn.cli._output import echo
 from evosyn.errors import UsageError
 
 BLANKS = {
@@ -33,13 +34,13 @@ def command(folder: Path) -> None:
     named = {**paths, "run": folder / "run", "data": folder / "data"}
     for name, blanks in BLANKS.items():
         text = render("evosyn.configs", f"first/{name}.yaml", **{blank: _in_yaml(named[blank]) for blank in blanks})
-        click.echo(f"{'written' if _write_new(paths[name], text) else 'left as it was'}: {paths[name]}")
+        echo(f"{'written' if _write_new(paths[name], text) else 'left as it was'}: {paths[name]}")
     seeds, evolve, synthesize, run, data = (
         shlex.quote(str(named[one])) for one in ("seeds", "evolve", "synthesize", "run", "data")
     )
-    click.echo(f"next:    evosyn pool check {seeds} --execute")
-    click.echo(f"         evosyn evolve --config {evolve} --out {run}")
-    click.echo(f"         evosyn synthesize --config {synthesize} --out {data}")
+    echo(f"next:    evosyn pool check {seeds} --execute")
+    echo(f"         evosyn evolve --config {evolve} --out {run}")
+    echo(f"         evosyn synthesize --config {synthesize} --out {data}")
 
 
 def _in_yaml(path: Path) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evosyn.cli._command import NewFile
+from evosyn.cli._output import echo
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _show(
     else:
         answer = reading.answer(QUESTIONS.get(option, option), *_given(wanted.get(option, True), setting or "evosyn"))
     if as_json:
-        click.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
+        echo(json.dumps(plain(answer), indent=2))
     else:
         importlib.import_module(PRINTERS.get(reading.kind, "evosyn.cli._inspect_summary")).PRINTERS[option](answer)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from evosyn.cli._command import ConfiguredCommand, NewFile, config_options, sandbox_options
+from evosyn.cli._output import echo
 from evosyn.errors import CheckFailed, InputError, UsageError
 from evosyn.ports import Domain
 from evosyn.records import Json, Pool, Problem
@@ -64,7 +65,7 @@ def check(config: CheckConfig, sources: tuple[str, ...], execute: bool, as_json:
             if not as_json:
                 _show(figures[-1])
     if as_json:
-        click.echo(json.dumps(figures[0] if len(figures) == 1 else figures, indent=2))
+        echo(json.dumps(figures[0] if len(figures) == 1 else figures, indent=2))
     return 1 if any(found["errors"] for found in figures) else 0
 
 
@@ -124,12 +125,12 @@ def import_(
 
     count = write_lines(out, lines())
     if as_json:
-        click.echo(json.dumps({"pool": str(out), "problems": count, "left_out": left_out}, indent=2))
+        echo(json.dumps({"pool": str(out), "problems": count, "left_out": left_out}, indent=2))
         return
     for name, reason in islice(left_out.items(), NAMED):
-        click.echo(f"left out {name}: {reason}")
-    click.echo(f"{out}: {count} problems; {len(left_out)} rows left out{_counts(left_out)}")
-    click.echo(f"next: evosyn pool check {out} --execute")
+        echo(f"left out {name}: {reason}")
+    echo(f"{out}: {count} problems; {len(left_out)} rows left out{_counts(left_out)}")
+    echo(f"next: evosyn pool check {out} --execute")
 
 
 def _counts(left_out: Mapping[str, str]) -> str:
@@ -247,20 +248,20 @@ def _error(source: str, problem: Problem, field: str, text: str) -> InputError:
 
 def _show(found: dict[str, Json]) -> None:
     for text in found["errors"]:
-        click.echo(f"error: {text}")
+        echo(f"error: {text}")
     for text in found["warnings"]:
-        click.echo(f"note: {text}")
+        echo(f"note: {text}")
     wrong = len(found["errors"])
     if wrong:
-        click.echo(f"{found['pool']}: {wrong} error{'s' if wrong > 1 else ''}")
+        echo(f"{found['pool']}: {wrong} error{'s' if wrong > 1 else ''}")
         return
-    click.echo(
+    echo(
         f"{found['pool']}: good; {found['problems']} problems, {found['human_testings']} human testings, "
         f"{found['references']} references, {found['solutions']} solutions, {found['testings']} testings"
     )
     if "executed_s" in found and found["references"]:
-        click.echo(f"executed in {found['executed_s']} s: every reference passes its human testing")
+        echo(f"executed in {found['executed_s']} s: every reference passes its human testing")
     elif found["references"]:
-        click.echo("nothing was executed; with --execute the references run against the human testings")
+        echo("nothing was executed; with --execute the references run against the human testings")
     if found["problems"] and not found["human_testings"]:
-        click.echo("note: no problem has a human testing, so that `evosyn evolve` cannot use this file as seeds")
+        echo("note: no problem has a human testing, so that `evosyn evolve` cannot use this file as seeds")

@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from evosyn.cli._output import echo
 from evosyn.errors import CheckFailed
 
 EVOLVE = "evosyn evolve builtin:python-seeds -M 12 -N 12 --out runs/quickstart"
@@ -36,14 +37,14 @@ def command(train: bool) -> None:
     """
     steps = [EVOLVE, SYNTHESIZE, *(TRAIN if train else [])]
     for number, line in enumerate(steps, 1):
-        click.secho(f"\n[{number}/{len(steps)}] {line}", bold=True)
+        echo(f"\n[{number}/{len(steps)}] {line}", bold=True)
         sys.stdout.flush()
         _run(line)
-    click.secho("\nDone. Have a look:", bold=True)
+    echo("\nDone. Have a look:", bold=True)
     for line in LOOKS:
-        click.echo(f"  {line}")
+        echo(f"  {line}")
     if not train:
-        click.echo(f"  pip install 'evosyn[train]' && {TRAIN[0]}")
+        echo(f"  pip install 'evosyn[train]' && {TRAIN[0]}")
 
 
 def _run(line: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
+from evosyn.cli._output import echo
 from evosyn.cli._training import SETTING
 from evosyn.errors import UsageError
 from evosyn.hosts import require_token
@@ -63,7 +64,7 @@ def serve(config: ServiceConfig) -> None:
         service = RewardService(scorer, tasks, host=host, port=config.port, token=token, protection=protection)
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=service.close).start())
         shown = f"[{host}]" if ":" in host else host
-        click.echo(f"rewards on http://{shown}:{service.port} ({len(tasks)} tasks, {protection} sandbox); Ctrl-C stops")
+        echo(f"rewards on http://{shown}:{service.port} ({len(tasks)} tasks, {protection} sandbox); Ctrl-C stops")
         service.serve()
 
 

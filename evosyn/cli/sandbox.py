@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from evosyn.cli._output import echo
 from evosyn.errors import CheckFailed, UsageError
 
 
@@ -30,16 +31,16 @@ def probe(name: str, as_json: bool) -> None:
         seen = sandbox.protection
     memory = _memory.report() if name == "local" else None
     if as_json:
-        click.echo(json.dumps(asdict(seen) | ({"memory": memory._asdict()} if memory else {}), indent=2))
+        echo(json.dumps(asdict(seen) | ({"memory": memory._asdict()} if memory else {}), indent=2))
     else:
-        click.echo(f"{seen.backend} ({seen.version}): {seen.level}")
+        echo(f"{seen.backend} ({seen.version}): {seen.level}")
         for held in seen.holds:
-            click.echo(f"  holds  {held}")
+            echo(f"  holds  {held}")
         for lack in seen.lacks:
-            click.echo(f"  lacks  {lack}")
+            echo(f"  lacks  {lack}")
         if memory is not None:
-            click.echo(f"  memory of a worker as a whole: {memory.bound}")
-            click.echo(f"  memory of all workers: {memory.workers}")
+            echo(f"  memory of a worker as a whole: {memory.bound}")
+            echo(f"  memory of all workers: {memory.workers}")
     if seen.level == "weak":
         raise CheckFailed(f"the sandbox {name!r} protects too little here; see docs/sandbox.md")
 
@@ -75,7 +76,7 @@ def build_image(
     if packages and (of_rooms or dockerfile or suite):
         raise UsageError("--package: only for an image of this machine's interpreter; see docs/sandbox.md for others")
     if of_rooms:
-        click.echo(_rooms_image(suite, mirror, **given))
+        echo(_rooms_image(suite, mirror, **given))
         return
     from evosyn.sandbox import _image
 
@@ -86,7 +87,7 @@ def build_image(
         _image.build_with_debootstrap(client, tag, suite, mirror)
     else:
         _image.build_from_host(client, tag, tuple(dict.fromkeys(("numpy", *packages))), packages_from)
-    click.echo(f"made the image {tag}; use it with --sandbox docker")
+    echo(f"made the image {tag}; use it with --sandbox docker")
 
 
 def _rooms_image(

@@ -11,6 +11,7 @@ import click
 
 from evosyn.cli._command import ConfiguredCommand, NewFile, config_options, flag, sandbox_options
 from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, TIES, VERDICTS
+from evosyn.cli._output import echo
 from evosyn.errors import CorruptRun, UsageError
 
 if TYPE_CHECKING:
@@ -86,13 +87,13 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
             "chosen_on": known_before,
             "repeated": repeated,
         }
-        click.echo(json.dumps({**more, **board.to_json()}, indent=2))
+        echo(json.dumps({**more, **board.to_json()}, indent=2))
     else:
         show(board, f"{pool.name} ({which} problems)" if which else pool.name, simulated=pool.simulated)
         if repeated:
-            click.echo(repeated_told(repeated))
+            echo(repeated_told(repeated))
         for told in chosen_on_told(config.strategies, known_before):
-            click.echo(told)
+            echo(told)
     return 1 if any(row.evaluation.invalid and not row.evaluation.unknown for row in board.rows) else 0
 
 
@@ -203,14 +204,14 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
         reason = f"the best testing of the {tied} whose score chance could not tell from the best"
         if tied == 1:
             reason = "the best score, by more than chance could explain"
-        click.echo(f"preferred: {preferred.name} ({reason})")
+        echo(f"preferred: {preferred.name} ({reason})")
     for row in board.rows:
         if row.evaluation.invalid:
-            click.echo(f"{row.name} is invalid: {row.evaluation.invalid}")
+            echo(f"{row.name} is invalid: {row.evaluation.invalid}")
         elif row.lacking.unknown:
-            click.echo(f"{row.name} {row.lacking}")
+            echo(f"{row.name} {row.lacking}")
     for reason, count in board.skipped.items():
-        click.echo(f"skipped {count} problems: {reason}")
+        echo(f"skipped {count} problems: {reason}")
 
 
 def _cells(row: BoardRow) -> tuple[str, ...]:

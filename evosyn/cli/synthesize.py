@@ -19,6 +19,7 @@ from evosyn.cli._command import (
     sandbox_options,
     teacher_options,
 )
+from evosyn.cli._output import echo
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,10 +87,10 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
 
     inputs = _inputs(Path(str(config.run)), config.seeds)
     if inputs.standing is not None and inputs.standing.warning:
-        click.echo(f"warning: {inputs.standing.warning}", err=True)
+        echo(f"warning: {inputs.standing.warning}", err=True)
     known = None if config.draw.adaptive is not None else inputs.evolved_on
     if known is not None and (unlike := known.unlike(config.solutions, config.testings)):
-        click.echo(f"warning: {unlike}", err=True)
+        echo(f"warning: {unlike}", err=True)
     limits, default = config.execute.limits, default_teacher(inputs.seeds)
     own = config.workbench if config.shards.size is None else on_this_machine(config.workbench)
     with Workbench(own, out=out, seed=config.seed, limits=limits, default=default) as workbench:
@@ -99,7 +100,7 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
             show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if asked else None)
             return
         if config.shards.size is not None:
-            said = (lambda _: None) if quiet or as_json else partial(click.echo, err=True)
+            said = (lambda _: None) if quiet or as_json else partial(echo, err=True)
             report = synthesize_shards(inputs, config, workbench, out, tell=said, default=default)
         else:
             progress = SynthesisProgress()
@@ -199,9 +200,9 @@ def _summary(report: dict[str, Json], out: Path) -> None:
     if not report["kept"]:
         return
     parts = "" if parquet_path(out).stem in SETTINGS else "-*"
-    click.echo(f"dataset: {out}/dataset/{{{','.join(SETTINGS)}}}{parts}.parquet, card: {out}/README.md")
-    click.echo(f"next:    evosyn inspect {out} --sample 1")
-    click.echo(f"         evosyn train {out} --model builtin:tiny --out models/{out.name}")
+    echo(f"dataset: {out}/dataset/{{{','.join(SETTINGS)}}}{parts}.parquet, card: {out}/README.md")
+    echo(f"next:    evosyn inspect {out} --sample 1")
+    echo(f"         evosyn train {out} --model builtin:tiny --out models/{out.name}")
 
 
 def _refuse_nothing(report: dict[str, Json], out: Path) -> None:

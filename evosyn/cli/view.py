@@ -10,6 +10,7 @@ from urllib.parse import quote
 import click
 
 from evosyn.cli._command import NewFile
+from evosyn.cli._output import echo
 
 
 @click.command(short_help="Show a run or a dataset in the browser.")
@@ -30,7 +31,7 @@ def command(directory: Path, host: str, port: int, token: str | None, file: Path
     view = open_view(directory, wait=file is None)
     if file is not None:
         write_export(view, file)
-        click.echo(f"written: {file} ({file.stat().st_size / 1024:.0f} KiB); it opens in any browser, offline")
+        echo(f"written: {file} ({file.stat().st_size / 1024:.0f} KiB); it opens in any browser, offline")
         return
     from evosyn.hosts import ANY, listening_socket
     from evosyn.view.server import build_app, serve
@@ -39,12 +40,12 @@ def command(directory: Path, host: str, port: int, token: str | None, file: Path
     with listening_socket(host, port) as bound:
         shown = "127.0.0.1" if host in ANY else f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{bound.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
-        click.echo(f"{directory} on {address} (Ctrl-C stops)")
+        echo(f"{directory} on {address} (Ctrl-C stops)")
         if view.waits:
-            click.echo(f"{directory}: nothing is there yet; the page shows the run as soon as one begins")
+            echo(f"{directory}: nothing is there yet; the page shows the run as soon as one begins")
         if not no_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
             serve(app, bound)
         except KeyboardInterrupt:
-            click.echo("stopped")
+            echo("stopped")

@@ -16,6 +16,7 @@ from evosyn.cli._command import (
     sandbox_options,
     teacher_options,
 )
+from evosyn.cli._output import echo
 from evosyn.cli.world_make import command as make
 from evosyn.errors import UsageError
 
@@ -58,12 +59,10 @@ def listed(as_json: bool) -> None:
         sizes = {"tools": len(world.tools), "tables": len(world.tables), "tasks": len(tasks)}
         found.append({"name": name, "id": world.id, **sizes, "title": world.title})
     if as_json:
-        click.echo(json.dumps({"worlds": found}, indent=2))
+        echo(json.dumps({"worlds": found}, indent=2))
         return
     for row in found:
-        click.echo(
-            f"{row['name']:10} {row['tools']} tools, {row['tables']} tables, {row['tasks']} tasks  {row['title']}"
-        )
+        echo(f"{row['name']:10} {row['tools']} tools, {row['tables']} tables, {row['tasks']} tasks  {row['title']}")
 
 
 @command.command("tasks", cls=ConfiguredCommand, kind=CONFIG)
@@ -110,12 +109,12 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
         directory.write_json("report.json", report)
         seal(out)
     if as_json:
-        click.echo(json.dumps(report, indent=2))
+        echo(json.dumps(report, indent=2))
     else:
-        click.echo(f"{len(made.tasks)} of {count} tasks of {world.name} in {out}")
-        click.echo(f"{report['misses']} near misses were tried; none is paid")
+        echo(f"{len(made.tasks)} of {count} tasks of {world.name} in {out}")
+        echo(f"{report['misses']} near misses were tried; none is paid")
         for reason, number in sorted(made.dropped.items()):
-            click.echo(f"  attempts dropped {number}: {reason}")
+            echo(f"  attempts dropped {number}: {reason}")
     return 0 if made.tasks else 1
 
 
@@ -128,7 +127,6 @@ def check(config: CheckConfig, source: str, as_json: bool) -> int:
     """Check a world from its files: digests, schema, tools and their testings, graph, references, near misses,
     dataset. Ends with 1 if one is wrong."""
     from evosyn.domains.tool_use import NAME
-    from evosyn.escaping import safe
     from evosyn.synthesis.worlds.examining import dataset_faults, testing_faults
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.checking import check_world
@@ -141,12 +139,12 @@ def check(config: CheckConfig, source: str, as_json: bool) -> int:
     if as_json:
         faults = [one._asdict() for one in found.faults]
         told = {"world": found.world.id, "tools": len(found.world.tools), "tasks": found.tasks, "misses": found.misses}
-        click.echo(json.dumps({**told, "faults": faults}, indent=2))
+        echo(json.dumps({**told, "faults": faults}, indent=2))
     else:
         for one in found.faults:
-            click.echo(f"{safe(one.file)}: {safe(one.reason)}")
+            echo(f"{one.file}: {one.reason}")
         sizes = f"{len(found.world.tools)} tools, {found.tasks} tasks, {found.misses} near misses"
-        click.echo(f"{found.world.name}: {sizes}; {len(found.faults)} faults")
+        echo(f"{found.world.name}: {sizes}; {len(found.faults)} faults")
     return 1 if found.faults else 0
 
 
@@ -206,11 +204,11 @@ def rollout(
         write_rollout(out, plan, rolled, workbench.domains[NAME], model)
         directory.write_json("report.json", report)
     if as_json:
-        click.echo(json.dumps(report, indent=2))
+        echo(json.dumps(report, indent=2))
         return 0
     rates = ", ".join(f"{name} {report[name]}" for name in report if name.startswith(("avg@", "pass")))
-    click.echo(f"{model}{' (SIMULATED: a script)' if agent else ''} on {report['tasks']} tasks: {rates}")
-    click.echo(f"{report['calls']} calls, {report['invalid_calls']} invalid; unknown {report['unknown']}")
+    echo(f"{model}{' (SIMULATED: a script)' if agent else ''} on {report['tasks']} tasks: {rates}")
+    echo(f"{report['calls']} calls, {report['invalid_calls']} invalid; unknown {report['unknown']}")
     return 0
 
 
@@ -235,15 +233,15 @@ def faults(config: CheckConfig, source: str, per_class: int, seed: int, as_json:
     with Workbench(config.workbench, limits=Limits(cpu_s=0.5, budget_s=1.5)) as workbench:
         found = fault_figures(workbench.judge, _player(workbench), tools, planted(tools, per_class, SeedTree(seed)))
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        echo(json.dumps(found, indent=2))
         return 0 if found["kept"] else 1
-    click.echo(f"{'class':20} {'caught':>7} {'of':>4}   looked at")
+    echo(f"{'class':20} {'caught':>7} {'of':>4}   looked at")
     for kind, one in found["classes"].items():
         shares = ["-" if one[half] is None else f"{one[half]:.3f}" for half in (HELD_OUT, LOOKED_AT)]
-        click.echo(f"{kind:20} {shares[0]:>7} {one[f'{HELD_OUT}-planted']:>4}   {shares[1]} of "
+        echo(f"{kind:20} {shares[0]:>7} {one[f'{HELD_OUT}-planted']:>4}   {shares[1]} of "
                    f"{one[f'{LOOKED_AT}-planted']}; {one['none']} are no faults")  # fmt: skip
     lost = found["untouched"]
-    click.echo(f"untouched tools refused: {len(lost['refused'])} of {lost['count']}; unknown {found['unknown']}")
+    echo(f"untouched tools refused: {len(lost['refused'])} of {lost['count']}; unknown {found['unknown']}")
     return 0 if found["kept"] else 1
 
 
@@ -266,7 +264,7 @@ def serve(source: str, name: str, user: str) -> None:
 
     task = task_of_world(source, name, user=user != "none")
     came_to = asyncio.run(ServedTask(task).serve())
-    click.echo(f"{task.row_id}: {json.dumps(came_to)}", err=True)
+    echo(f"{task.row_id}: {json.dumps(came_to)}", err=True)
 
 
 def _held(directory: RunDir) -> Json:

@@ -12,6 +12,7 @@ import click
 
 from evosyn.cli._command import ConfiguredCommand, flag, out_option
 from evosyn.cli._making import line_of, making_options, refuse_nothing, spent, watching
+from evosyn.cli._output import echo
 
 if TYPE_CHECKING:
     from evosyn.records import Json
@@ -50,27 +51,27 @@ def command(config: MakeWorldsConfig, names: str, out: Path, dry_run: bool, as_j
     wanted, limits = names_of(names), config.tools.execute.limits
     if dry_run:
         found = estimate(config, wanted)
-        click.echo(json.dumps(found, indent=2) if as_json else "\n".join(f"{key}: {one}" for key, one in found.items()))
+        echo(json.dumps(found, indent=2) if as_json else "\n".join(f"{key}: {one}" for key, one in found.items()))
         return
     with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
         progress: RunProgress[WorldDraft] = RunProgress()
         with watching(partial(line_of, progress, "worlds"), show=not (quiet or as_json)):
             report = make_worlds(config, wanted, workbench, out, progress)
-    click.echo(json.dumps(report, indent=2)) if as_json else _summary(report, out)
+    echo(json.dumps(report, indent=2)) if as_json else _summary(report, out)
     refuse_nothing(report, out, "worlds", "tools", "sampling.max_tokens")
 
 
 def _summary(report: Mapping[str, Json], out: Path) -> None:
     tools = report["tools"]
-    click.echo(f"{report['kept']} of {report['asked']} worlds, {tools['kept']} of {tools['asked']} tools in {out}")
+    echo(f"{report['kept']} of {report['asked']} worlds, {tools['kept']} of {tools['asked']} tools in {out}")
     for what, found in (("world", report["dropped"]), ("tool", tools["dropped"])):
         for reason, count in found.items():
-            click.echo(f"  dropped {count} {what}: {reason}")
+            echo(f"  dropped {count} {what}: {reason}")
     failing = [one["failing"] for one in report["worlds"] if "failing" in one]
     if failing:
-        click.echo(f"not executed: {sum(failing) / len(failing):.2f} of the chains fail when they are run")
-    click.echo(spent(report))
+        echo(f"not executed: {sum(failing) / len(failing):.2f} of the chains fail when they are run")
+    echo(spent(report))
     for one in report["worlds"]:
         if not one["dropped"]:
-            click.echo(f"next:    evosyn world check {out / one['world']}")
+            echo(f"next:    evosyn world check {out / one['world']}")
             return

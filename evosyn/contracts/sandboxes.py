@@ -49,6 +49,7 @@ class SandboxContract(PluginContract):
             assert isinstance(sandbox, Sandbox), f"{sandbox!r} lacks a method of ports.Sandbox"
             said = sandbox.protection
             assert said.backend and said.version, f"protection: {said}: both name what a verdict was found with"
+            assert said.programs, f"protection: {said}: `programs` tells what programs find there"
             assert said.level in ("strong", "medium", "weak"), f"protection: the level is {said.level!r}"
         sandbox.close()
 

@@ -165,13 +165,10 @@ class CrossExecutor:
 
     def meta(self) -> dict[str, Json]:
         """What every matrix says of its making."""
-        protection, limits = self.judge.protection, self.judge.limits
+        held, limits = vars(self.judge.protection), self.judge.limits
         return {
             "sandbox": {
-                "backend": protection.backend,
-                "level": protection.level,
-                "version": protection.version,
-                **({"packages": list(protection.packages)} if protection.packages else {}),
+                name: held[name] for name in ("backend", "level", "version", "packages", "programs") if held[name]
             },
             "limits": {"cpu_s": limits.cpu_s, "wall_s": limits.wall_s, "budget_s": limits.budget_s},
         }

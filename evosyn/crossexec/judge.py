@@ -7,25 +7,19 @@ section 5, "Sandbox".
 
 from __future__ import annotations
 
-import hashlib
-import sys
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.crossexec.rows import OnRow, Row, RowRunner, guarded
-from evosyn.crossexec.verdict_cache import MemoryVerdicts
+from evosyn.crossexec.verdict_cache import MemoryVerdicts, VerdictKey
+from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import CellResult, Limits
 from evosyn.ports import Domain, Sandbox, VerdictCache
-from evosyn.records import Problem, Solution, Testing, Verdict, canonical_json
+from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.sandbox.packages import lacking
 from evosyn.sharing import Company
 
-VERDICTS_VERSION = 6
-"""Raised whenever equal inputs may get another verdict; it enters every cache key. For the code of domains from outside
-see `version_of`."""
-_sources: dict[type, str] = {}
 KEPT_ROWS = 32
 """Rows that are decided for good are kept in so many at a time."""
 BATCHES = 2
@@ -91,9 +85,7 @@ class Judge:
         self._lock = threading.Lock()
         self._slots = threading.Semaphore(BATCHES)
         self._alone = threading.Lock()
-        held = self.protection
-        parts = (VERDICTS_VERSION, held.backend, held.level, held.version, *vars(self.limits).values())
-        self._salt = "|".join(map(str, parts))
+        self._key = VerdictKey(self.protection, self.limits)
         self.executed = self.cached = 0
 
     def serve(self, domains: Mapping[str, Domain]) -> None:
@@ -115,18 +107,15 @@ class Judge:
             KeyError: the domain of the problem is not served.
         """
         domain, shared = self.domains[problem.domain], tuple(columns)
-        key, code = guarded(domain.key, problem), guarded(version_of, domain)
-        trouble = next((one for one in (key, code) if isinstance(one, CellResult)), None)
+        key = guarded(domain.key, problem)
+        head = key if isinstance(key, CellResult) else guarded(self._key.of_problem, domain, problem, key, by)
+        trouble = head if isinstance(head, CellResult) else None
         if reason := lacking(problem, self.protection):
             trouble = CellResult(Verdict.UNKNOWN, detail=reason)
-        decides = [self._salt, problem.domain, "" if trouble else [key, code] if code else key]
-        head = _digest(canonical_json(decides if by == "same" else [*decides, by]))
-        ids = [testing.id.encode() for testing in shared]
         rows = []
         for name, solution in solutions.items():
-            start = head + _digest(name)
-            keys = tuple([hashlib.sha256(start + testing_id).hexdigest()[:40] for testing_id in ids])
-            rows.append(Row(domain, problem, solution, shared, keys, [None] * len(ids), trouble=trouble))
+            keys = self._key.of_cells(b"" if isinstance(head, CellResult) else head, name, shared)
+            rows.append(Row(domain, problem, solution, shared, keys, [None] * len(shared), trouble=trouble))
         return rows
 
     def decide(self, rows: Sequence[Row], on_row: OnRow | None = None) -> Effort:
@@ -197,6 +186,20 @@ class Judge:
             results.append(result or CellResult(Verdict.UNKNOWN))
         return results
 
+    def decided(self, cells: Sequence[Cell]) -> list[CellResult]:
+        """As `verify`, where a cell that stays UNKNOWN leaves nothing to go by.
+
+        Raises:
+            UnavailableError: as `verify`, or a cell could not be decided; says why.
+        """
+        results = self.verify(cells)
+        for cell, result in zip(cells, results, strict=True):
+            if result.verdict is Verdict.UNKNOWN:
+                raise SandboxUnavailable(
+                    f"{cell.problem.problem_id}: could not be judged: {result.detail or 'no reason'}"
+                )
+        return results
+
     def _rows_of(self, cells: Sequence[Cell]) -> dict[str, Row] | CellResult:
         """Rows for solutions of one problem and one testing, by their texts."""
         problem, _, testing = cells[0]
@@ -244,33 +247,6 @@ class Judge:
             finally:
                 self._slots.release(BATCHES)
         return len(suspicious), recovered
-
-
-def version_of(domain: Domain) -> str:
-    """Of the code of a domain from outside: its `version`, where it has one, or a digest of the modules that its class
-    is made of; "" for one of ours."""
-    version = getattr(domain, "version", None)
-    return sources_of(type(domain)) if version is None else str(version)
-
-
-def sources_of(kind: type) -> str:
-    """A digest of the files that a class and its bases stand in, as they are when it is first asked for; "" where all
-    of them are ours."""
-    if kind not in _sources:
-        _sources[kind] = _read_sources(kind)
-    return _sources[kind]
-
-
-def _read_sources(kind: type) -> str:
-    roots = {one.__module__: one.__module__.partition(".")[0] for one in kind.__mro__}
-    outside = [name for name, root in roots.items() if root != "evosyn" and root not in sys.stdlib_module_names]
-    files = {Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in outside}
-    texts = [file.read_bytes() for file in sorted(files) if file.is_file()]
-    return _digest(canonical_json([hashlib.sha256(text).hexdigest() for text in texts])).hex() if texts else ""
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def _settles(before: CellResult, after: CellResult) -> bool:

@@ -38,13 +38,16 @@ def check_references(judge: Judge, source: str | Path, pools: Sequence[Pool]) ->
     Returns:
         In the order of the file, one error per source that does not pass, and one per human testing that cannot run or
         accepts a solution that is surely wrong; problems without a human testing have none.
+
+    Raises:
+        UnavailableError: one could not be judged.
     """
     claims = [claim for pool in pools for claim in _claims(judge, pool.problem)]
     cells = [
         Cell(problem, Solution(text), testing) for problem, _, text in claims if (testing := problem.human_testing)
     ]
     found: dict[tuple[str, str], InputError] = {}
-    for claim, result in zip(claims, judge.verify(cells), strict=True):
+    for claim, result in zip(claims, judge.decided(cells), strict=True):
         broken, canary = result.verdict is Verdict.BROKEN, claim.field == TESTING
         if canary and not broken and result.verdict is not Verdict.PASS:
             continue

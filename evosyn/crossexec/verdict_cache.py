@@ -1,6 +1,6 @@
 """Cell results by content key, in memory or in one SQLite file that runs and processes share.
 
-What enters a key is decided by `crossexec`; what is undecided (UNKNOWN, NOT_RUN) is never kept. A row of the file
+A key is of all that decides (`VerdictKey`); what is undecided (UNKNOWN, NOT_RUN) is never kept. A row of the file
 carries a checksum over its key and its result: a damaged one is as good as none. DESIGN.md section 4.
 """
 
@@ -13,12 +13,15 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from evosyn.databases import NOT_OURS, disk_errors, own_tables, shows_table
 from evosyn.errors import UsageError
-from evosyn.jobs import CellResult
-from evosyn.records import Verdict
+from evosyn.jobs import CellResult, Limits, Protection
+from evosyn.ports import Domain
+from evosyn.records import Problem, Testing, Verdict, canonical_json
+from evosyn.sources import deciding_sources, sources_of
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +35,38 @@ _OWN = {"sealed": ("key", "cell"), "cells": _UNSEALED}
 """Columns of the table of older versions, `cells`."""
 _SUM = 8
 """Bytes of a checksum."""
+
+
+@dataclass(frozen=True)
+class VerdictKey:
+    """What the cells of a judge are kept under: equal only where everything is that decides their verdicts.
+
+    Attributes:
+        protection, limits: of what executes them, field by field.
+        sources: a digest of our code that decides.
+    """
+
+    protection: Protection
+    limits: Limits
+    sources: str = field(default_factory=deciding_sources)
+
+    def of_problem(self, domain: Domain, problem: Problem, key: str, by: str) -> bytes:
+        """What the keys of a problem's cells have in common.
+
+        Args:
+            key: what the domain says of the problem.
+            by: what the names of its solutions are.
+        """
+        version = getattr(domain, "version", None)
+        code = sources_of(type(domain)) if version is None else str(version)
+        held = [self.sources, vars(self.protection), vars(self.limits), problem.domain, code, key, by]
+        return _digest(canonical_json(held))
+
+    @staticmethod
+    def of_cells(head: bytes, name: str, testings: Sequence[Testing]) -> tuple[str, ...]:
+        """The keys of one solution: `head` as above, then its name, and the testing of each cell."""
+        start = head + _digest(name)
+        return tuple([hashlib.sha256(start + testing.id.encode()).hexdigest()[:40] for testing in testings])
 
 
 class MemoryVerdicts:
@@ -161,6 +196,10 @@ def _opened(key: object, sealed: object) -> CellResult | None:
     digits = more[0] if more else ""
     values = tuple([int(digits[at : at + 16], 16) for at in range(0, len(digits), 16)])
     return CellResult(_VERDICTS[verdict], tuple([_VERDICTS[letter] for letter in cases]), seconds, detail, values)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def _checksum(key: bytes, body: bytes) -> bytes:

@@ -72,8 +72,9 @@ class Decided:
     def _cell(self, testing: Testing) -> CellResult:
         try:
             found = self.decide(testing)
-        except Exception as error:  # noqa: BLE001 - the boundary to untrusted values
-            return CellResult(Verdict.FAIL, (Verdict.FAIL,), 0.0, f"{type(error).__name__}: {error}"[:200])
+        except Exception as error:  # noqa: BLE001 - a fault of the domain, which says nothing of the answer
+            said = f"the domain failed: {type(error).__name__}: {error}"
+            return CellResult(Verdict.UNKNOWN, (Verdict.UNKNOWN,), 0.0, said[:200])
         verdict = found if isinstance(found, Verdict) else Verdict.PASS if found else Verdict.FAIL
         return CellResult(verdict, (verdict,))
 

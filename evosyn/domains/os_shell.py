@@ -32,7 +32,7 @@ from evosyn.errors import FormatError, UsageError
 from evosyn.jobs import CellResult, ItemOutcome, Limits, ShellCell, ShellJob
 from evosyn.ports import DomainTools, Expansion, Plan, PluginConfig
 from evosyn.records import Json, Problem, Solution, Testing, Verdict, content_id
-from evosyn.shell_world import RULES, image_digest, world_in
+from evosyn.shell_world import image_digest, world_in
 from evosyn.text.tool_calls import ToolCall, spoken
 from evosyn.trajectories import ANSWER, BASH, FINISH, Trajectory, of_script, trajectory_of
 
@@ -180,7 +180,7 @@ class OsShell(BaseDomain):
 
     def key(self, problem: Problem) -> str:
         image = str(problem.payload.get("world", {}).get("image", "host"))
-        return content_id("k_", [problem.id, image_digest(image), RULES])
+        return content_id("k_", [problem.id, image_digest(image)])
 
     def same(self, problem: Problem, solution: Solution) -> str:
         try:

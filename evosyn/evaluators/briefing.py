@@ -128,9 +128,9 @@ class Briefer:
         )
 
     def _known(self, context: ProposalContext) -> list[str]:
-        named = [one for one in context.start if one.candidate.detail.get("name")]
-        best = sorted(named, key=lambda one: -(one.evaluation.score or 0.0))
-        told = [f"{one.candidate.detail['name']} {one.evaluation.score or 0.0:.3f}" for one in best]
+        named = {str(one.candidate.detail.get("name") or ""): one.evaluation.score for one in context.start}
+        valid = {name: score for name, score in named.items() if name and score is not None}
+        told = [f"{name} {valid[name]:.3f}" for name in sorted(valid, key=lambda name: -valid[name])]
         return [f"Known strategies score: {', '.join(told)}."] if told else []
 
     def _evidence(self, context: ProposalContext) -> list[str]:

@@ -18,6 +18,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Interval, Strata, bootstrap, difference
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
+from evosyn.strategies import is_control
 from evosyn.strategies.lacking import Lacking
 
 
@@ -29,12 +30,14 @@ class BoardRow:
         evaluation: with `score` None where the program is invalid.
         interval: of the score, over problems; None where invalid, or where problems are too few for one.
         lacking: what it reads of the evidence that is unknown.
+        control: it is there to be beaten, and is never preferred.
     """
 
     name: str
     evaluation: Evaluation
     interval: Interval | None
     lacking: Lacking
+    control: bool = False
 
     def to_json(self) -> dict[str, Json]:
         """The object of DESIGN.md section 4."""
@@ -47,6 +50,7 @@ class BoardRow:
             "pass_at_1": metrics.get("pass_at_1"),
             "testing_balanced_accuracy": metrics.get("testing_balanced_accuracy"),
             "testing_precision": metrics.get("testing_precision"),
+            "control": self.control,
             "invalid": self.evaluation.invalid,
             "unknown": dict(self.lacking.unknown),
         }
@@ -87,8 +91,8 @@ class Leaderboard:
 
     @property
     def valid(self) -> list[BoardRow]:
-        """The rows that have a score, the best first."""
-        return [row for row in self.rows if row.evaluation.score is not None]
+        """The rows that have a score, the best first, without controls."""
+        return [row for row in self.rows if row.evaluation.score is not None and not row.control]
 
     def tied(self) -> list[BoardRow]:
         """The rows whose score chance could not tell from the best one (paired, 95 %), the best first."""
@@ -143,6 +147,7 @@ def make_leaderboard(
             if evaluation.score is None
             else bootstrap(evaluation.per_seed, evaluator.config.seed, draws.tasks_P, draws.pools_P),
             evaluator.lacking(text),
+            is_control(text),
         )
         for (name, text), evaluation in zip(strategies.items(), evaluations, strict=True)
     ]

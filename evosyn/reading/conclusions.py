@@ -93,8 +93,8 @@ def of_search(
     why = (*why_chosen(report.get("selection") or {}), *_why_better(card))
     if ours is None:
         why = (f"It is invalid on the held-out problems: {best.get('heldout_invalid')}", *why)
-    others = (row for row in board["strategies"] if row["strategy"] not in ("evolved", rule) and row["invalid"] is None)
-    known = max(others, key=lambda row: row["score"], default=None)
+    rivals = [row for row in board["strategies"] if row["strategy"] not in ("evolved", rule) and not row["control"]]
+    known = max((row for row in rivals if row["invalid"] is None), key=lambda row: row["score"], default=None)
     if known is not None and known["score"] >= (ours or 0.0):
         why = (f"The known strategy {known['strategy']} {_stands(known['score'], ours)}", *why)
     if unusable := report.get("unusable_replies"):

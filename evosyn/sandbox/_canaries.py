@@ -260,4 +260,8 @@ def time_limit(_: object) -> None:
 
 
 def canary(name: str, argument: object) -> object:
-    return globals()[name](argument)
+    """What a canary says; one that is refused half-way has done the first half."""
+    try:
+        return globals()[name](argument)
+    except OSError:
+        return False

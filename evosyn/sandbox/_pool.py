@@ -35,11 +35,16 @@ HELD_BYTES = 1 << 20
 
 @dataclass
 class WorkerPool:
-    """The workers, the queue and the thread that owns them."""
+    """The workers, the queue and the thread that owns them.
+
+    Attributes:
+        guards: what every worker must say that it could set up; what the first one said, where nobody knows before.
+    """
 
     launch: Launch
     size: int
     memory: Memory
+    guards: tuple[str, ...] = ()
     contexts: SharedContexts = field(default_factory=SharedContexts)
     queue: deque[WorkerTask] = field(default_factory=deque)
     open: dict[int, Batch] = field(default_factory=dict)
@@ -166,7 +171,7 @@ class _Dispatcher:
         while len(self._workers) < wanted:
             self._slots += 1
             try:
-                worker = Worker(self._pool.launch, self._slots - 1)
+                worker = Worker(self._pool.launch, self._slots - 1, self._pool.guards)
             except SandboxUnavailable as error:
                 self._has_not_started(str(error))
                 continue
@@ -259,7 +264,9 @@ class _Dispatcher:
                 continue
             try:
                 worker.flush()
-                for request, records in worker.receive():
+                replies = worker.receive()
+                self._pool.guards = self._pool.guards or worker.held or ()
+                for request, records in replies:
                     self._failed_starts = 0
                     self._answered(request.tag, records)
                 if worker.broken is not None:

@@ -9,13 +9,13 @@ import os
 import secrets
 import socket
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from evosyn.errors import SandboxUnavailable
-from evosyn.jobs import Call, CallsJob, Limits, Protection, Status
+from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status
 from evosyn.records import Json
 from evosyn.sandbox import _jail
 from evosyn.sandbox._inside import landlock
@@ -56,6 +56,7 @@ _OPTIONAL = ("own_uid", "processes", "time_limit")
 _PYTHON = "import sys\ndef python(): return f'{sys.implementation.name} {sys.version.split()[0]}'"
 _cache: dict[tuple[str, str], Protection] = {}
 _seen: set[tuple[str, ...]] = set()
+_guards: dict[tuple[str, str], tuple[str, ...]] = {}
 
 
 def protection_of(kind: _jail.JailKind) -> Protection:
@@ -75,11 +76,11 @@ def protection_from(backend: str, kind: str, version: str, launch: Launch, *, ow
         own_view: they have namespaces of their own, so that they count as strong where nothing is missing.
 
     Raises:
-        SandboxUnavailable: such workers do not start.
+        SandboxUnavailable: such workers do not start, or a canary could not be run: then nobody knows what they hold.
     """
     key = (backend, kind)
     if key not in _cache:
-        held, python = _try(launch)
+        held, python, _guards[key] = _try(launch)
         lacks = [canary for canary in NAMES if canary not in held]
         enough = set(lacks) <= set(_OPTIONAL)
         level: Literal["strong", "medium", "weak"] = "medium" if enough else "weak"
@@ -88,6 +89,11 @@ def protection_from(backend: str, kind: str, version: str, launch: Launch, *, ow
         holds, missing = (tuple(NAMES[name] for name in names) for names in (held, lacks))
         _cache[key] = Protection(backend, level, f"{version}, {python}", holds, missing)
     return _cache[key]
+
+
+def guards_of(backend: str, kind: str) -> tuple[str, ...]:
+    """What workers like those of `protection_from` could set up when they were tried."""
+    return _guards[backend, kind]
 
 
 def with_packages(sandbox: LocalSandbox, shown: Sequence[str]) -> LocalSandbox:
@@ -130,10 +136,11 @@ def installed_here(shown: Sequence[str]) -> Json:
 
 
 class _Tried(NamedTuple):
-    """The canaries that held, and what Python runs them."""
+    """The canaries that held, what Python runs them, and what workers could set up for it."""
 
     held: list[str]
     python: str
+    guards: tuple[str, ...]
 
 
 def _try(launch: Launch) -> _Tried:
@@ -165,11 +172,26 @@ def _try(launch: Launch) -> _Tried:
             )
         finally:
             del os.environ[name]
+        asked = [*(str(call.args[0]) for call in calls), "python"]
+        _require_ran({**dict(zip(asked, (*outcomes, python), strict=True)), "time_limit": hung})
+        guards = sandbox.guards
         changed = {canary for canary, target in targets.items() if not _is_untouched(target)}
     held = [call.args[0] for call, outcome in zip(calls, outcomes, strict=True) if outcome.value is True]
     if hung.status is Status.TIMEOUT:
         held.append("time_limit")
-    return _Tried([canary for canary in held if canary not in changed], str(python.value))
+    return _Tried([canary for canary in held if canary not in changed], str(python.value), guards)
+
+
+def _require_ran(outcomes: Mapping[str, ItemOutcome]) -> None:
+    """See that every canary was run to an answer, or to the end that it is about.
+
+    Raises:
+        SandboxUnavailable: one was not, with its own words.
+    """
+    for name, outcome in outcomes.items():
+        if outcome.status is not Status.OK and (name, outcome.status) != ("time_limit", Status.TIMEOUT):
+            said = f"{outcome.status}: {outcome.detail}".rstrip(": ")
+            raise SandboxUnavailable(f"the canary {name!r} could not be run, so that nobody knows what holds ({said})")
 
 
 def _target(folder: Path) -> Path:

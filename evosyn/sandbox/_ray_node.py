@@ -14,13 +14,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from evosyn import __version__
 from evosyn.errors import SandboxUnavailable, UnavailableError, UsageError
 from evosyn.jobs import HarnessJob, Job, Protection
 from evosyn.ports import SandboxTools
 from evosyn.records import Json
 from evosyn.sandbox import _memory, _owners, open_sandbox
 from evosyn.sandbox._spread import Outcomes
+from evosyn.sources import code_version
 
 MOST_CONTEXTS = 8
 """Contexts that a node knows between two batches, the last used ones; a batch brings references to those it names."""
@@ -73,7 +73,7 @@ class NodeSandbox:
 
     def hello(self) -> Hello:
         held = None if self._sandbox is None else self._sandbox.protection
-        return Hello(__version__, held, self._workers, self._trouble, _owners.me())
+        return Hello(code_version(), held, self._workers, self._trouble, _owners.me())
 
     def run(self, sent: bytes, contexts: Sequence[tuple[str, Any]]) -> bytes:
         """Run pickled jobs.

@@ -10,7 +10,7 @@ import contextlib
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import IO, Protocol, TypeAlias
 
@@ -73,7 +73,12 @@ class Worker:
         deadline: when its oldest request is overdue.
     """
 
-    def __init__(self, launch: Launch, slot: int) -> None:
+    def __init__(self, launch: Launch, slot: int, guards: Collection[str] = ()) -> None:
+        """
+        Args:
+            guards: what it must say that it could set up.
+        """
+        self._guards = guards
         self.process, self.socket = launch(slot)
         self.slot = slot
         self.held: tuple[str, ...] | None = None
@@ -155,7 +160,7 @@ class Worker:
     def last_words(self) -> str:
         """What the process wrote before it ended: bubblewrap's complaint, a traceback."""
         stream = self.process.stderr
-        if self.held is not None or stream is None:
+        if stream is None:
             return "it ended"
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(2)
@@ -188,9 +193,9 @@ class Worker:
             said = wire.decode(frame)
             if "trouble" in said:
                 raise WorkerDied(str(said["trouble"]))
-            self.held = tuple(str(name) for name in said["held"])
+            held = tuple(str(name) for name in said["held"])
         except (wire.Malformed, TypeError, KeyError) as error:
             raise WorkerDied(f"not a greeting: {error}") from error
-        if self.process.stderr is not None:
-            self.process.stderr.close()
-            self.process.stderr = None
+        if missing := sorted(set(self._guards) - set(held)):
+            raise WorkerDied(f"a guard that others have could not be set up: {', '.join(missing)}")
+        self.held = held

@@ -10,6 +10,7 @@ The image is `evosyn-sandbox` (`evosyn sandbox build-image`), or what EVOSYN_SAN
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import logging
 import os
@@ -42,15 +43,13 @@ class ContainerSpec:
     """What the containers of one sandbox have in common.
 
     Attributes:
-        python: its place inside the image.
-        digest: of the image.
+        image: its id; `python` its place inside.
         packages: by distribution what each is imported as.
     """
 
     image: str
     runtime: str | None
     python: str
-    digest: str
     packages: Mapping[str, list[str]]
     hash_seed: int = 0
 
@@ -80,9 +79,9 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
     if protection.level == "weak" and not tools.allow_weak:
         raise SandboxUnavailable(f"the Docker sandbox does not hold: {', '.join(protection.lacks)}")
     containers = Containers(client, spec)
-    digest = digest_of([spec.digest, spec.hash_seed, sorted(spec.packages)])
-    held = replace(protection, packages=tuple(spec.packages), programs=digest)
-    sandbox = LocalSandbox(containers.launch, held, count, _memory.Memory(count, bounds=containers))
+    digest = digest_of([spec.image, spec.hash_seed, sorted(spec.packages)])
+    held, guards = replace(protection, packages=tuple(spec.packages), programs=digest), _probe.guards_of("docker", kind)
+    sandbox = LocalSandbox(containers.launch, held, count, _memory.Memory(count, bounds=containers), guards)
     return _probe.with_packages(sandbox, spec.shown)
 
 
@@ -135,10 +134,10 @@ class Containers:
 class Container:
     """A container as `_worker.Process`."""
 
-    def __init__(self, client: Json, name: str) -> None:
+    def __init__(self, client: Json, name: str, words: IO[bytes]) -> None:
         self._client, self.name = client, name
         self.pid = 0  # its processes are the engine's, which limits their memory
-        self.stderr: IO[bytes] | None = None
+        self.stderr: IO[bytes] | None = words
 
     def kill(self) -> None:
         with contextlib.suppress(*_errors()):
@@ -149,10 +148,14 @@ class Container:
 
 
 class ContainerStream:
-    """The attached standard streams as `_worker.Channel`: raw towards the container, framed by the engine from it."""
+    """The attached standard streams as `_worker.Channel`: raw towards the container, framed by the engine from it.
 
-    def __init__(self, attached: socket.socket) -> None:
-        self._socket = attached
+    Args:
+        words: gets what it writes to standard error before it is ready.
+    """
+
+    def __init__(self, attached: socket.socket, words: IO[bytes]) -> None:
+        self._socket, self._words = attached, words
         self._socket.setblocking(False)
         self._raw = bytearray()
 
@@ -163,7 +166,7 @@ class ContainerStream:
         return self._socket.send(data)
 
     def recv(self, size: int, /) -> bytes:
-        """Bytes of standard output; what came on standard error is dropped."""
+        """Bytes of standard output."""
         data = self._socket.recv(max(size, 1 << 16))
         if not data:
             return b""
@@ -175,6 +178,10 @@ class ContainerStream:
                 break
             if self._raw[0] == 1:
                 found += self._raw[8 : 8 + length]
+            elif not self._words.closed:
+                self._words.seek(0, os.SEEK_END)
+                self._words.write(self._raw[8 : 8 + length])
+                self._words.seek(0)
             del self._raw[: 8 + length]
         if not found:
             raise BlockingIOError
@@ -209,7 +216,8 @@ def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, Co
         host_config=host_config,
         labels={OWNER_LABEL: _owners.me(), HOST_LABEL: _host(), "evosyn.sandbox.slot": str(slot)},
     )
-    container = Container(client, created["Id"])
+    words = io.BytesIO()
+    container = Container(client, created["Id"], words)
     try:
         attached = api.attach_socket(created["Id"], params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         raw = getattr(attached, "_sock", attached)
@@ -219,7 +227,7 @@ def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, Co
     except BaseException:
         container.kill()
         raise
-    return container, ContainerStream(raw)
+    return container, ContainerStream(raw, words)
 
 
 def _config(spec: ContainerSpec) -> dict[str, Json]:
@@ -254,7 +262,7 @@ def _spec(client: Json, packages: Sequence[str]) -> ContainerSpec:
             f"evosyn sandbox build-image {words}"
         )
     runtime, python = os.environ.get("EVOSYN_SANDBOX_RUNTIME") or None, image.labels.get(PYTHON_LABEL, "python3")
-    return ContainerSpec(name, runtime, python, image.id, {package: held[package] for package in wanted})
+    return ContainerSpec(image.id, runtime, python, {package: held[package] for package in wanted})
 
 
 def _errors() -> tuple[type[BaseException], ...]:

@@ -26,14 +26,26 @@ from evosyn.sandbox.packages import find_packages
 class LocalSandbox:
     """`ports.Sandbox` over jails on this machine. Made by `open_sandbox`."""
 
-    def __init__(self, launch: Launch, protection: Protection, workers: int, memory: Memory | None = None) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        protection: Protection,
+        workers: int,
+        memory: Memory | None = None,
+        guards: tuple[str, ...] = (),
+    ) -> None:
         self._protection = protection
-        self._pool = WorkerPool(launch, workers, memory or Memory(workers))
+        self._pool = WorkerPool(launch, workers, memory or Memory(workers), guards)
         self._finalizer = weakref.finalize(self, WorkerPool.close, self._pool)
 
     @property
     def protection(self) -> Protection:
         return self._protection
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """What its workers say that they could set up; empty before one runs."""
+        return self._pool.guards
 
     def run(
         self, jobs: Sequence[Job], *, on_done: Callable[[int, tuple[ItemOutcome, ...]], None] | None = None
@@ -85,7 +97,7 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
             f"the local sandbox needs Linux, this is {sys.platform}: use --sandbox docker (Docker Desktop, Colima)"
         )
     count, packages = _memory.chosen_workers(tools.workers), find_packages(tools.packages, tools.packages_from)
-    reasons = []
+    reasons, advice = [], "see `evosyn doctor`, or use --sandbox docker"
     kinds: tuple[_jail.JailKind, ...] = ("bwrap", "bare") if _jail.bwrap_path() else ("bare",)
     for kind in kinds:
         try:
@@ -95,12 +107,10 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
             continue
         if protection.level != "weak" or (tools.allow_weak and kind == kinds[-1]):
             memory = _memory.open_memory(count)
-            spec = _jail.JailSpec(kind, packages, tools.hash_seed)
+            spec, guards = _jail.JailSpec(kind, packages, tools.hash_seed), _probe.guards_of("local", kind)
             held = replace(protection, packages=packages.labels(), programs=packages.digest(tools.hash_seed))
-            sandbox = LocalSandbox(_jail.launcher(spec, memory.enter), held, count, memory)
+            sandbox = LocalSandbox(_jail.launcher(spec, memory.enter), held, count, memory, guards)
             return _probe.with_packages(sandbox, _jail.shown(spec))
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
-    raise SandboxUnavailable(
-        f"no local sandbox protects enough on this machine ({'; '.join(reasons)}). Install bubblewrap, use the docker "
-        "sandbox, or accept the risk with --allow-weak-sandbox"
-    )
+        advice = "install bubblewrap, use --sandbox docker, or accept the risk with --allow-weak-sandbox"
+    raise SandboxUnavailable(f"no local sandbox can be used on this machine ({'; '.join(reasons)}): {advice}")

@@ -20,7 +20,6 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, field_validator
 
-from evosyn import __version__
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import HarnessJob, ItemOutcome, Job, Protection
 from evosyn.ports import Argument, PluginConfig, SandboxTools
@@ -29,6 +28,7 @@ from evosyn.running.cluster import join, nodes_of
 from evosyn.sandbox._contexts import SharedContexts
 from evosyn.sandbox._ray_node import Hello, NodeSandbox
 from evosyn.sandbox._spread import Answered, NodeFailed, Pulse, Spreader
+from evosyn.sources import code_version
 
 log = logging.getLogger(__name__)
 
@@ -196,7 +196,7 @@ class RayNodes:
         self._ray.wait([one.hello for one in self._actors.values()], num_returns=len(self._actors), timeout=START_S)
         ready = {name: actor for name, actor in self._actors.items() if self._ready(actor.hello)}
         said = [hello for actor in ready.values() if isinstance(hello := self._said(actor), Hello)]
-        held = [one.protection for one in said if one.protection is not None and one.version == __version__]
+        held = [one.protection for one in said if one.protection is not None and one.version == code_version()]
         best = min(held, key=lambda one: (LEVELS.index(one.level), -held.count(one), one.version), default=None)
         self.protection = best or Protection("", "weak", "")
         reasons = [reason for name, actor in ready.items() if (reason := self._admit(name, actor))]
@@ -320,8 +320,8 @@ def _unlike(hello: Hello, wanted: Protection) -> str:
     """Why verdicts found there are not those found here; "" where they are."""
     if hello.trouble or hello.protection is None:
         return hello.trouble or "its sandbox does not start"
-    if hello.version != __version__:
-        return f"has evosyn {hello.version}, here is {__version__}; install the same version"
+    if hello.version != code_version():
+        return f"has evosyn {hello.version}, here is {code_version()}; install the same version"
     held = hello.protection
     if (held.backend, held.level, held.version) == (wanted.backend, wanted.level, wanted.version):
         there, here = (", ".join(one.packages) or "no packages" for one in (held, wanted))

@@ -15,6 +15,7 @@ from pathlib import Path
 from evosyn.errors import UsageError
 from evosyn.records import Candidate
 from evosyn.rundir import REPORT, RunDir
+from evosyn.strategies.known import CONTROLS
 
 HOME = "evosyn.strategies.known"
 GROUP = "evosyn.strategies"
@@ -41,6 +42,16 @@ def known_names() -> list[str]:
     folders = (spec.submodule_search_locations if spec else None) or []
     found = [module.name for module in pkgutil.iter_modules(folders) if not module.name.startswith("_")]
     return sorted(found) + sorted(point.name for point in metadata.entry_points(group=GROUP))
+
+
+def known_rules() -> dict[str, str]:
+    """The program texts of the known strategies that may be chosen, by name: all but controls."""
+    return {name: load_known(name) for name in known_names() if name not in CONTROLS}
+
+
+def is_control(text: str) -> bool:
+    """Whether a program is a control, whatever it is called."""
+    return text in map(load_known, CONTROLS)
 
 
 def load_known(name: str) -> str:

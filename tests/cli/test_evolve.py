@@ -1,5 +1,6 @@
 """`evosyn evolve` and `evosyn inspect` as commands: kills, interrupts, bad input, and what they write."""
 
+import itertools
 import json
 import random
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,8 +17,10 @@ import yaml
 
 from evosyn.evolve.events import Committed, events_of
 from evosyn.matrices import write_matrices
-from evosyn.records import PassMatrix
+from evosyn.records import PassMatrix, Testing
 from evosyn.rundir import RunDir
+from evosyn.strategies import is_control, load_strategy
+from evosyn.strategies.known import random as random_control
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")
 SMALL = ["-M", "8", "-N", "6", *(f"--set={key}" for key in SETS)]
@@ -392,6 +396,49 @@ def test_score_has_nothing_held_out_of_what_is_no_run(tmp_path):
     matrices(tmp_path / "matrices.jsonl")
     result = evosyn("score", "--pool", tmp_path, "--problems", "heldout")
     assert result.returncode == 2 and "is no run" in result.stderr
+
+
+def lucky(path: Path) -> Path:
+    """Problems whose verdicts tell nothing, and whose texts are those that the random control ranks right."""
+    lines = []
+    for number in range(4):
+        for salt in itertools.count():
+            solutions = [f"def f(x):\n    return {value} + 0 * {salt}\n" for value in ("x", "-x")]
+            testings = [
+                {"kind": "asserts", "asserts": [f"assert f({number + 2}) == {sign}{number + 2}"]} for sign in "+-"
+            ]
+            texts = [Testing(one["kind"], {"asserts": one["asserts"]}).text for one in testings]
+            seen = SimpleNamespace(solution_texts=solutions, testing_texts=texts, passed=np.eye(2))
+            if all(scores[0] > scores[1] for scores in random_control.rank(seen)):
+                break
+        human = {"kind": "cases", "cases": [{"input": [number + 7], "output": number + 7}]}
+        line = {
+            "problem_id": f"p{number}",
+            "domain": "python-function",
+            "statement": f"Return {number}.",
+            "entry_point": "f",
+        }
+        lines.append({**line, "human_testing": human, "solutions": solutions, "testings": testings})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_no_command_chooses_a_control_however_well_it_scores(tmp_path):
+    source, out = lucky(tmp_path / "pool.jsonl"), tmp_path / "out"
+    scored = json.loads(evosyn("score", "--pool", source, "-M", "2", "-N", "2", "--draws", "1", "--json").stdout)
+    best = scored["strategies"][0]
+    assert best["strategy"] == "random" and best["control"] and best["score"] == 1.0, "what lures"
+    assert scored["preferred"] not in (None, "random", "inverse")
+    for seed in range(4):
+        words = ("-M", "2", "-N", "2", "--iterations", "1", "--set", "scoring.draws=1", "--seed", str(seed))
+        done = evosyn("evolve", source, "--out", f"{out}{seed}", *words)
+        assert done.returncode in (0, 1), done.stderr
+        report = json.loads(Path(f"{out}{seed}", "report.json").read_text())
+        assert {"random", "inverse"} <= {row["strategy"] for row in report["leaderboard"]["train"]["strategies"]}
+        program = load_strategy(Path(f"{out}{seed}"))
+        assert not is_control(program) and report["selection"]["known"] not in ("random", "inverse")
+        told = [line for line in evosyn("inspect", f"{out}{seed}").stdout.splitlines() if not line.startswith("│")]
+        assert not [line for line in told if "random" in line or "inverse" in line]
 
 
 def test_the_winner_meets_every_known_rule_also_where_the_search_began_with_none_of_them(tmp_path):

@@ -56,6 +56,7 @@ def pool(path: Path, *, prefix: str = "p", count: int = 10, **changed: object) -
         (("--sandbox", "foo"), "sandboxes: nothing is named 'foo'"),
         (("--set", "axes=[foo]"), "axes: nothing is named 'foo'"),
         (("--start", "nofile.py"), "strategy nofile.py: no such file or directory"),
+        (("--start", "random"), "--start random: is a control"),
         (("--set", "proposers.options.genetic.foo=1"), "foo"),
         (("--continue", "5"), "holds no run to go on with"),
     ],

@@ -14,16 +14,16 @@ from typing import NamedTuple
 import pytest
 from short_answer import ShortAnswer
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
-from evosyn.crossexec.judge import KEPT_ROWS, Cell, Judge, sources_of
+from evosyn.crossexec.judge import KEPT_ROWS, Cell, Judge
+from evosyn.crossexec.references import check_references
 from evosyn.crossexec.verdict_cache import MemoryVerdicts, SqliteVerdicts
 from evosyn.domains import domains_named
 from evosyn.domains.python_function import PythonFunction
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection, Status
 from evosyn.ports import Crossexec, Expansion, Plan, Sandbox, VerdictCache
-from evosyn.records import Problem, Provenance, Solution, Testing, Verdict
+from evosyn.records import Pool, Problem, Provenance, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
 
 DOMAINS = domains_named(("python-function", "python-stdin"))
@@ -166,10 +166,6 @@ def test_verdicts_of_a_domain_from_outside_last_as_long_as_its_code(
         (Verdict.FAIL, 1), (Verdict.FAIL, 0), (Verdict.PASS, 1)
     ], "a domain that says its version answers for it"  # fmt: skip
     del sys.modules["versioned_part"]
-
-
-def test_the_code_of_our_own_domains_is_told_by_one_number() -> None:
-    assert not any(sources_of(type(one)) for one in domains_named(registry.names("domains")).values())
 
 
 def test_it_is_a_crossexec(sandbox: Sandbox) -> None:
@@ -447,6 +443,23 @@ def test_a_fault_of_a_domain_undecides_its_cells_and_ends_no_run(method: str, ro
     faulty = Solution(RIGHT.text + "# fault\nfault = 1\n")
     testings = [asserts("assert double(2) == 4"), asserts("assert double(2) == 5")]
     assert letters(made, DOUBLE, [RIGHT, faulty], testings) == [row, "UU"]
+
+
+class Failing(Everything):
+    """Its code has a fault, which says nothing of the answer."""
+
+    def decide(self, problem: Problem, solution: Solution, testing: Testing) -> bool:  # noqa: ARG002
+        raise KeyError(solution.text)
+
+
+def test_where_a_domain_fails_nobody_is_wrong(sandbox: Sandbox) -> None:
+    judge = Judge(sandbox, {"everything": Failing()}, cache=MemoryVerdicts())
+    problem = Problem("p", "everything", "What?", human_testing=ANSWER, reference_solution="14")
+    cells = [Cell(problem, Solution("14"), ANSWER)]
+    assert [(one.verdict, "KeyError" in one.detail) for one in judge.verify(cells)] == [(Verdict.UNKNOWN, True)]
+    for ask in (lambda: judge.decided(cells), lambda: check_references(judge, "pool.jsonl", [Pool(problem, (), ())])):
+        with pytest.raises(SandboxUnavailable, match="p: could not be judged: the domain failed: KeyError"):
+            ask()
 
 
 def test_generators_that_give_generators_are_broken(sandbox: Sandbox) -> None:

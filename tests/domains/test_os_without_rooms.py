@@ -52,7 +52,7 @@ def test_recorded_answers_are_judged_by_testings_that_run_nothing(workbench: Wor
 
 
 def test_what_needs_a_room_is_told_as_that_and_not_as_a_verdict(workbench: Workbench) -> None:
-    assert workbench.lacks(question()) == ("rooms",)
+    assert workbench.lacks(question()) == (f"rooms: {WHY}",)
     looking = Testing("answer", {"script": {"code": "ls /root/d | wc -l"}, "compare": "integer"})
     with pytest.raises(SandboxUnavailable, match=WHY):
         workbench.crossexec.matrices([(question(), [answered("1")], [looking])])
@@ -71,7 +71,9 @@ def test_a_pool_is_checked_but_for_what_needs_rooms_by_name(tmp_path: Path) -> N
     pool.write_text(json.dumps(row) + "\n")
     found = CliRunner().invoke(group, ["pool", "check", str(pool), "--execute", "--allow-weak-sandbox"])
     assert found.exit_code == 0, found.output
-    assert "1 problems need what this machine does not give, so they were skipped: count (rooms)" in found.output
+    assert (
+        f"1 problems need what this machine does not give, so they were skipped: count (rooms: {WHY})" in found.output
+    )
 
 
 def test_a_search_ends_before_anything_is_drawn(tmp_path: Path) -> None:

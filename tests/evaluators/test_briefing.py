@@ -17,12 +17,14 @@ from evosyn.evaluators.heldout import shown_tasks
 from evosyn.evaluators.notes import FirstDraws, read_note
 from evosyn.evaluators.views import searched
 from evosyn.ports import ProposalContext, StrategyRunner, Told
-from evosyn.records import Candidate, Elite, Invalid, PassMatrix
-from evosyn.strategies import known_names, load_known
+from evosyn.records import Candidate, Elite, Evaluation, Invalid, PassMatrix
+from evosyn.strategies import known_names, known_rules, load_known
 from evosyn.strategies.genome import StrategyGenome
+from evosyn.strategies.known import CONTROLS
 from evosyn.strategies.running._harness import ALLOWED, READERS
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.strategies import DIRECTIONS, started_from
+from evosyn.synthesis.search.strategies import DIRECTIONS
+from evosyn.synthesis.search.winner import started_from
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 NAMES = ("initial", "exclusion", "codet_gap")
@@ -63,6 +65,12 @@ def test_what_a_model_is_told_of_a_strategy_does_not_change(evaluator: SeedConsi
     brief = briefed(evaluator, elites, 0, before=(1.0,) * 6)
     said = "\n".join([*brief.data, "", *brief.evidence, "", brief.direction, ""])
     assert said == (GOLDEN / "strategy.brief.md").read_text()
+
+
+def test_a_strategy_that_is_invalid_here_is_told_with_no_score(evaluator: SeedConsistency, elites: list[Elite]) -> None:
+    invalid = Elite(Candidate("x = 1", detail={"name": "mbr"}), Evaluation(None, invalid="reads what is unknown here"))
+    brief = briefed(evaluator, elites, 0, start=(*elites, invalid))
+    assert any("exclusion 0" in line for line in brief.data) and "mbr" not in "".join(brief.data)
 
 
 def test_the_problems_and_the_direction_change_with_the_number_alone(
@@ -177,10 +185,10 @@ def test_directions_need_only_what_a_briefer_looks_for(evaluator: SeedConsistenc
 
 def test_a_search_begins_with_all_that_is_known_unless_told_otherwise() -> None:
     def started(arms: dict[str, float], **more: object) -> tuple[str, ...]:
-        return started_from(EvolveConfig.model_validate({"proposers": {"arms": arms}, **more}))
+        return tuple(started_from(EvolveConfig.model_validate({"proposers": {"arms": arms}, **more})))
 
     assert started({"genetic": 1.0}) == started({"diff": 1.0}) and started({"diff": 1.0})[0] == "initial"
-    assert sorted(started({"diff": 1.0})) == known_names()
+    assert sorted(started({"diff": 1.0})) == sorted(known_rules()) == sorted({*known_names()} - {*CONTROLS})
     assert started({"diff": 1.0}, start=["codet", "gap"])[:2] == ("codet", "gap")
     assert started({"diff": 1.0}, start=["codet", "gap"], known=False) == ("codet", "gap")
     assert started({"diff": 1.0}, engine="openevolve") == ("initial",)

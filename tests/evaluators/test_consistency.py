@@ -160,7 +160,7 @@ def test_a_leaderboard_orders_strategies_and_keeps_invalid_ones_last(
     assert shown["strategies"][-1]["invalid"].startswith("ZeroDivisionError")
     assert set(shown["strategies"][0]) == {
         "strategy", "score", "ci", "criterion1", "pass_at_1", "testing_balanced_accuracy", "testing_precision",
-        "invalid", "unknown", "by_pool",
+        "control", "invalid", "unknown", "by_pool",
     }  # fmt: skip
 
 

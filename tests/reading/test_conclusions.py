@@ -36,7 +36,10 @@ def test_a_search_that_kept_nothing_new_did_not_work():
     ],
 )
 def test_the_best_of_the_known_strategies_is_named_and_not_said_to_be_better(ours, told):
-    board = [{"strategy": "hardness", "score": 0.531, "ci": [0.4, 0.66], "invalid": None}]
+    board = [
+        {"strategy": name, "score": score, "ci": [0.4, 0.66], "invalid": None, "control": name == "random"}
+        for name, score in (("random", 0.9), ("hardness", 0.531))
+    ]
     report = {
         "best": {"id": "c_1", "heldout_score": ours},
         "initial": {"heldout_score": 0.3},

@@ -26,7 +26,6 @@ JSON = {
     "latin": b"\xff",
     "kind": '{"kind": 5}',
     "deep": "[" * 100_000,
-    "surrogate": '{"kind": "crossexec", "source": "\\ud800"}',
     "folder": FOLDER,
     "pipe": PIPE,
 }

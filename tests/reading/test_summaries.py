@@ -219,7 +219,14 @@ def test_unusable_replies_of_drawing_are_among_the_reasons_of_a_search():
 
 
 def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(capsys):
-    row = {"score": 0.5, "ci": [0.4, 0.6], "invalid": None, "criterion1": 0.5, "testing_balanced_accuracy": 0.5}
+    row = {
+        "score": 0.5,
+        "ci": [0.4, 0.6],
+        "invalid": None,
+        "control": False,
+        "criterion1": 0.5,
+        "testing_balanced_accuracy": 0.5,
+    }
     rows = [{"strategy": name, **row} for name in ("evolved", "codet", "initial")]
     board = {"problems": 20, "strategies": rows, "M": 8, "N": 8, "ties": "expected", "oracle": 1.0}
     chosen = {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import io
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,9 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from evosyn.jobs import Protection
+from evosyn.errors import SandboxUnavailable
+from evosyn.jobs import Call, CallsJob, Protection
 from evosyn.sandbox import _filter, _jail, _probe, _syscalls
 from evosyn.sandbox._inside import landlock
+from evosyn.sandbox.docker import ContainerStream
+from evosyn.sandbox.local import LocalSandbox
 
 PROGRAM = resources.files("evosyn.sandbox").joinpath("_canaries.py").read_text(encoding="utf-8")
 RUN = """
@@ -45,8 +50,6 @@ def tracing_is_ours_to_do() -> bool:
 
 
 def test_every_canary_falls_where_nothing_protects(victim: int, tmp_path: Path) -> None:
-    import socket
-
     arguments: dict[str, object] = {"environment": "HOME", "own_uid": os.getuid(), "execute": None}
     arguments["packages"] = _probe.installed_here([])
     arguments |= dict.fromkeys(("signals", "processes", "proc", "trace"), victim)
@@ -101,6 +104,42 @@ def test_in_a_jail_no_place_can_be_written_to_even_without_landlock(monkeypatch:
     found = _probe.protection_from("local", "bwrap-0", "test", launch, own_view=True)
     assert found.level == "strong"
     assert _probe.NAMES["anywhere"] in found.holds
+
+
+@pytest.mark.parametrize(("limit", "named"), [("-v 900000", "address space"), ("-f 1", "File too large")])
+def test_a_canary_that_could_not_be_run_says_why_and_nothing_is_lacking(limit: str, named: str) -> None:
+    command = f"ulimit {limit}; exec {sys.executable} -m evosyn sandbox probe"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 4 and named in done.stderr, done.stderr
+    assert "lacks" not in done.stdout and "bubblewrap" not in done.stderr and "allow-weak" not in done.stderr
+
+
+@needs_landlock
+def test_a_worker_that_could_not_set_up_a_guard_runs_nothing() -> None:
+    told = Protection("local", "medium", "test")
+    bare, open_ = (_jail.launcher(_jail.JailSpec("bare", landlock_abi=abi)) for abi in (landlock.NEWEST, 0))
+    job = CallsJob("def f(): return 1", "f", (Call(),))
+    with LocalSandbox(bare, told, 1) as tried:
+        assert tried.run([job])[0][0].value == 1 and "landlock" in tried.guards
+    refused = pytest.raises(SandboxUnavailable, match=r"guard .* could not be set up: landlock")
+    with LocalSandbox(open_, told, 1, guards=tried.guards) as opened, refused:
+        opened.run([job])
+
+
+def test_what_a_container_says_before_it_is_ready_is_kept() -> None:
+    ours, engine = socket.socketpair()
+    words = io.BytesIO()
+    stream = ContainerStream(ours, words)
+    for part in (b"no such ", b"library"):
+        engine.sendall(bytes([2, 0, 0, 0]) + len(part).to_bytes(4, "big") + part)
+        with pytest.raises(BlockingIOError):
+            stream.recv(100)
+    assert words.read() == b"no such library"
+    words.close()
+    engine.sendall(bytes([2, 0, 0, 0]) + (1).to_bytes(4, "big") + b"x" + bytes([1, 0, 0, 0, 0, 0, 0, 2]) + b"ok")
+    assert stream.recv(100) == b"ok"
+    engine.close()
+    stream.close()
 
 
 def test_what_python_runs_the_programs_is_part_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evosyn import __version__
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import Domains
@@ -26,6 +25,7 @@ from evosyn.sandbox import open_sandbox
 from evosyn.sandbox._ray_node import Hello
 from evosyn.sandbox._spread import ATTEMPTS, Answered, NodeFailed, Pulse, Spreader, longest_s
 from evosyn.sandbox.ray import RayConfig, RayNodes
+from evosyn.sources import code_version
 
 POISON = 13
 Work = Callable[[Sequence[Job]], Sequence[tuple[ItemOutcome, ...]]]
@@ -344,7 +344,7 @@ class Answering:
     """What an actor holds."""
 
     def hello(self):
-        return Hello(__version__, Protection("local", "strong", "1"), 1, "", "process")
+        return Hello(code_version(), Protection("local", "strong", "1"), 1, "", "process")
 
     def run(self, sent, _contexts):
         return pickle.dumps(("done", answer(pickle.loads(sent))))
@@ -379,7 +379,7 @@ def test_a_node_whose_programs_see_other_packages_is_refused_by_name(cluster, ca
     def begin(*_):
         held, name = Answering(), next(shown)
         protection = Protection("local", "strong", "1", packages=(name,), programs=name)
-        held.hello = lambda: Hello(__version__, protection, 1, "", "process")
+        held.hello = lambda: Hello(code_version(), protection, 1, "", "process")
         return cluster.actors.append(Remote(held)) or cluster.actors[-1]
 
     nodes, cluster._begin = [{**cluster.nodes()[0], "NodeID": name, "NodeManagerAddress": name} for name in "ab"], begin

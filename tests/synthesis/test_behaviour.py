@@ -5,6 +5,7 @@ import asyncio
 
 import pytest
 
+from evosyn.crossexec.judge import Judge
 from evosyn.records import Pool, Problem, Solution, Testing
 from evosyn.synthesis.decontaminate import BenchmarkItem, DecontaminateConfig, OverlapIndex
 from evosyn.synthesis.instance import Instance
@@ -63,6 +64,13 @@ def test_a_solution_that_passes_a_benchmark_s_testing_under_another_name_is_that
     assert (found.ended.stage, found.ended.reason) == ("behaviour", "benchmark-behaviour")
     assert found.ended.detail == "its best solution passes the human testing of bench#same"
     assert found.usage.cells == 2
+
+
+def test_a_problem_that_could_not_be_compared_is_not_said_to_be_another(bench):
+    index = OverlapIndex([SAME], DecontaminateConfig())
+    found = asyncio.run(CompareBehaviour(index, Judge(bench.sandbox, {}), batch=1).run(instance(RIGHT)))
+    assert found.ended is not None and found.ended.reason == "not-compared"
+    assert "bench#same" in found.ended.detail and "not served" in found.ended.detail
 
 
 @pytest.mark.slow

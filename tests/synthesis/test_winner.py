@@ -5,13 +5,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from evosyn.errors import UsageError
 from evosyn.evaluators.consistency import AS_RECORDED
 from evosyn.evaluators.heldout import Split, shown_tasks
 from evosyn.records import Candidate, Elite, Evaluation
-from evosyn.strategies import load_known
+from evosyn.strategies import known_rules, load_known
+from evosyn.strategies.known import CONTROLS
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.seeds import Seeds
-from evosyn.synthesis.search.winner import choose, strategy_file
+from evosyn.synthesis.search.winner import choose, started_from, strategy_file
 from tests.synthesis import test_contest as scripted
 
 TRAIN = [replace(scripted.matrix(number), problem_id=f"p{number}", statement=f"p{number}") for number in range(24)]
@@ -91,6 +93,16 @@ def test_the_luckiest_is_who_was_best_on_what_its_figure_is_of():
     found = Found()
     found.top = lambda _: [with_views, Elite(Candidate("knowing"), Evaluation(score=0.5, metrics={AS_RECORDED: 0.4}))]
     assert chosen(found).luckiest == (Candidate("knowing").id, 0.4)
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_a_control_wins_nothing_whoever_made_it(name):
+    control = Candidate(load_known(name), detail={"idea": "a model's"})
+    found = Found(control, Candidate("split"))
+    assert chosen(found).winner.text not in (control.text, "split")
+    assert control.id != chosen(found).luckiest[0] and name not in known_rules()
+    with pytest.raises(UsageError, match=f"--start {name}: is a control"):
+        started_from(EvolveConfig(start=("initial", name)))
 
 
 def test_a_known_rule_is_one_whoever_proposed_it():

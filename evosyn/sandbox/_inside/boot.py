@@ -53,7 +53,8 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
     held = _confine(config, readable)
     filter_ = seccomp.Filter(config["filter"]) if config["filter"] else None
     root = forker.Boot(filter_, config["die_with_parent"], Alarm(), work.KINDS)
-    os.dup2(null, 2)  # until here a failure is told
+    words = os.dup(2)
+    os.dup2(null, 2)  # a failure is told until here, and that of the supervisor, from whom no program comes
     os.close(null)
     gc.collect()
     gc.freeze()
@@ -63,9 +64,12 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
     if os.fork():
         for handle in own.values():
             os.close(handle)
+        os.close(words)
         ours.close()
         forker.Server(theirs, root).serve()
     theirs.close()
+    os.dup2(words, 2)
+    os.close(words)
     child.die_with_parent()
     if os.getppid() != server:
         os._exit(0)

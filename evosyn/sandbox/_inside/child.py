@@ -66,24 +66,30 @@ KEPT = 16
 """Processes that no program can take from who starts them, whatever threads it has."""
 
 
-def harden(limits: JobLimits, cpu_s: float, result_bytes: int, filter_: seccomp.Filter | None) -> bool:
-    """Everything that is set once per child, the system-call filter last; False where that cannot be installed.
+def harden(limits: JobLimits, cpu_s: float, result_bytes: int, filter_: seccomp.Filter | None) -> bytes:
+    """Everything that is set once per child, the system-call filter last; why something cannot be set, or nothing.
 
     Args:
         cpu_s: CPU seconds after which the kernel ends the process, whoever else forgets it.
         result_bytes: size of any file that it writes.
     """
     memory, seconds = limits.memory_mb << 20, int(min(cpu_s, 1e6)) + 1
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     tasks = resource.getrlimit(resource.RLIMIT_NPROC)[1] - KEPT
-    if tasks > 0:
-        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
-    limit_files(result_bytes)
+    for name, number, value in (
+        (b"address space (ulimit -v), bytes", resource.RLIMIT_AS, memory),
+        (b"processor time (ulimit -t), seconds", resource.RLIMIT_CPU, seconds),
+        (b"processes (ulimit -u)", resource.RLIMIT_NPROC, tasks if tasks > 0 else resource.RLIM_INFINITY),
+        (b"size of files (ulimit -f), bytes", resource.RLIMIT_FSIZE, result_bytes),
+    ):
+        try:
+            if value != resource.RLIM_INFINITY:
+                resource.setrlimit(number, (value, value))
+        except (ValueError, OSError):
+            return b"limit of %s: %d asked for, %d allowed here" % (name, value, resource.getrlimit(number)[1])
     if filter_ is not None and not filter_.install():
-        return False
+        return b"its filter of system calls cannot be installed"
     gc.enable()
-    return True
+    return b""
 
 
 def limit_files(size: int) -> None:

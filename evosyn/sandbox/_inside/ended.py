@@ -81,7 +81,7 @@ def for_all(record: wire.Record, count: int) -> list[wire.Record]:
 def failure(ended: Ended, limits: JobLimits, where: bytes = b"") -> wire.Record:
     """The record of an item whose process ended without writing one."""
     if ended.exit.unfit:
-        return wire.Record(wire.INFRA, 0.0, b"its process could not be started, or not be hardened")
+        return wire.Record(wire.INFRA, 0.0, b"its process could not be started: " + ended.exit.unfit)
     status = ended.status
     if ended.killed or (status == child.EXIT_TIME and _lived(ended.exit) >= NEARLY * limits.cpu_s):
         return wire.Record(wire.TIMEOUT, ended.seconds, where or b"killed" if ended.killed else where)

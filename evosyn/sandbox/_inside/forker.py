@@ -29,7 +29,8 @@ RIGHTS = _socket.CMSG_SPACE(8 * 4)
 HIGHEST = 256
 """No descriptor is as high as this."""
 READY = b"!"
-"""What a child says when it is hardened; it has not read a byte of its work then, and cannot take the word back."""
+"""What a child says when it is hardened, else why not; it has not read a byte of its work then, and cannot take the
+word back."""
 
 
 class Order(NamedTuple):
@@ -103,8 +104,9 @@ class Server:
                 handles = [handle for _, _, part in extra for handle in memoryview(part).cast("i")]
                 try:
                     pid = os.fork()
-                except OSError:
+                except OSError as error:
                     pid = -1  # its stream is closed, and nobody has said to be ready
+                    os.write(handles[-1], b"no process more can be started (error %d)" % (error.errno or 0))
                 if pid == 0:
                     self._become(data[5:], handles)
                 for handle in handles:
@@ -144,9 +146,10 @@ class Server:
                     os._exit(0)
             order = Order.unpack(data)
             longest_s = order.left_s + order.limits.cpu_s + 1.0
-            if order.most and not child.harden(order.limits, longest_s, order.most, self._boot.filter):
+            why = order.most and child.harden(order.limits, longest_s, order.most, self._boot.filter)
+            os.write(handles.pop(), why or READY)
+            if why:
                 os._exit(0)
-            os.write(handles.pop(), READY)
             self._boot.kinds[order.kind](self._boot, order, handles)
         except MemoryError:
             os._exit(child.EXIT_FULL)

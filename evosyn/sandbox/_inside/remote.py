@@ -43,14 +43,14 @@ class Exit(NamedTuple):
         cpu_s: its CPU seconds.
         wall_s: seconds that it lived.
         alone: it had ended by itself.
-        unfit: it could not be started, or not be hardened; nothing of its work was read.
+        unfit: why it could not be started, or not be hardened: nothing of its work was read. Else empty.
     """
 
     status: int
     cpu_s: float
     wall_s: float
     alone: bool
-    unfit: bool
+    unfit: bytes
 
 
 class Waited(NamedTuple):
@@ -115,7 +115,8 @@ class Remote:
             poller.register(found.end, 0)
             found.ended = bool(poller.poll(0))
         status, cpu_s = self._ask(END, slot)
-        unfit = os.read(found.end, 1) != READY
+        said = os.read(found.end, 200)
+        unfit = b"" if said.startswith(READY) else said or b"it ended without a word"
         os.close(found.end)
         return Exit(status, cpu_s, time.monotonic() - found.began, found.ended, unfit)
 

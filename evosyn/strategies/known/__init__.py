@@ -2,3 +2,6 @@
 
 They are read as text and never imported; their docstrings name where they come from. DESIGN.md section 5, "Strategy".
 """
+
+CONTROLS = ("inverse", "random")
+"""What any strategy must beat: scored and shown beside the others, chosen by nothing."""

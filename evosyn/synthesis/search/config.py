@@ -101,7 +101,7 @@ class EvolveConfig(BaseModel):
         scoring: M, N, draws, k, ties, criterion 1.
         axes: of the archive, by name or dotted path.
         start: programs that the search starts from: known strategies or files; the first is the one to beat.
-        known: start from every known strategy as well; the winner has to beat them in any case.
+        known: start from every known rule as well, controls left out; the winner has to beat them in any case.
         views: score programs also on what is left without texts and values (evaluators/views.py).
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.

@@ -13,7 +13,6 @@ from evosyn.journal import Journal
 from evosyn.ports import Evolved, Genome, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.strategies import load_strategy
 from evosyn.strategies.proposers.genetic import AROUND
 from evosyn.synthesis.search.config import EvolveConfig, SearchSettings
 from evosyn.synthesis.search.winner import started_from
@@ -59,8 +58,7 @@ def see_settings(config: EvolveConfig, workbench: Workbench) -> None:
     registry.find("sandboxes", config.workbench.sandbox.backend)
     if config.evolved.name is None:
         axes_named(config.axes)
-        for name in started_from(config):
-            load_strategy(name)
+        started_from(config)
     if config.stop.proposals is None and config.stop.evaluations is None:
         raise UsageError(NO_LIMIT)
 

@@ -14,7 +14,7 @@ from evosyn.journal import INPUTS
 from evosyn.ports import ProposalContext, SearchState, StrategyRunner, Told
 from evosyn.records import Candidate, Json
 from evosyn.rundir import RunDir
-from evosyn.strategies import PROGRAM, load_strategy
+from evosyn.strategies import PROGRAM
 from evosyn.strategies.genome import PROMPTS, StrategyGenome
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.source import called_in, rank_of
@@ -52,7 +52,7 @@ class EvolvedStrategies(StrategyGenome):
     ) -> None:
         super().__init__()
         self._behind, self._seeds, self._config, self._begun = behind, seeds, config, begun or {}
-        self.start = [Candidate(load_strategy(name), detail={"name": name}) for name in started_from(config)]
+        self.start = [Candidate(text, detail={"name": name}) for name, text in started_from(config).items()]
         if GENETIC in {name.partition("@")[0] for name in config.proposers.arms}:
             texts = {name: self.reader.write(program) for name, program in OPENINGS.items()}
             self.start += [Candidate(text, detail={"opening": name}) for name, text in texts.items()]

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from evosyn import __version__
+from evosyn.errors import UsageError
 from evosyn.evaluators.consistency import AS_RECORDED
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.heldout import shown_tasks, task_of
@@ -19,8 +20,9 @@ from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboar
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite, Json
-from evosyn.strategies import EVOLVED_BY, known_names, load_known
+from evosyn.strategies import EVOLVED_BY, is_control, known_names, known_rules, load_known, load_strategy
 from evosyn.strategies.genome import TIE_METRIC
+from evosyn.strategies.known import CONTROLS
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.contest import DRAWING_ERROR, Contest, decide, name_of
 from evosyn.synthesis.search.places import Behind
@@ -77,22 +79,29 @@ def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
     return config.scoring.model_copy(update={"seed": seed, "draws": max(MIN_DRAWS, config.scoring.draws)})
 
 
-def started_from(config: EvolveConfig) -> tuple[str, ...]:
-    """What a search starts from. With every known strategy the winner is a candidate of the run whichever it is, and a
-    model sees from the first call on what they do and is paid for none."""
-    if config.engine != "evosyn" or not config.known:
-        return config.start
-    return (*config.start, *(name for name in known_names() if name not in config.start))
+def started_from(config: EvolveConfig) -> dict[str, str]:
+    """The programs that a search starts from, by name. With every known rule the winner is a candidate of the run
+    whichever it is, and a model sees from the first call on what they do and is paid for none.
+
+    Raises:
+        UsageError: one of them is nowhere, or a control.
+    """
+    found = {name: load_strategy(name) for name in config.start}
+    for name, text in found.items():
+        if is_control(text):
+            raise UsageError(f"--start {name}: is a control, which nothing starts from; name another strategy")
+    return found if config.engine != "evosyn" or not config.known else {**found, **known_rules()}
 
 
 def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
     """The winner of a search: the best of what it made, if that is shown to be better than who won before: of what it
     started from the best, if that is shown to be better than the best known rule, and else that rule."""
     begun = {elite.candidate.id: elite for elite in state.initial}
-    best = state.top(config.finalists + len(begun))
+    top = state.top(config.finalists + len(begun) + len(CONTROLS))
+    best = [elite for elite in top if not is_control(elite.candidate.text)]
     made = [elite for elite in best if elite.candidate.id not in begun][: config.finalists]
     finalists = [*begun.values(), *made]
-    known = {name: load_known(name) for name in known_names()}
+    known = known_rules()
     scoring = fresh_scoring(config, "choose")
     tiers = [[elite.candidate for elite in tier] for tier in (begun.values(), made)]
     shown = shown_tasks(map(task_of, seeds.split.train)) if config.asks_models else frozenset[str]()

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from evosyn import __version__
 from evosyn.errors import UnavailableError
 from evosyn.jobs import Protection
 from evosyn.running.cluster import ClusterNode, nodes_of
+from evosyn.sources import code_version
 from evosyn.synthesis.shards.crews import EndedOrder
 from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome, ShardSetup
 from evosyn.synthesis.shards.work import open_workbench, work
@@ -51,7 +51,7 @@ class ShardActor:
         from pathlib import Path
 
         with tempfile.TemporaryDirectory() as folder, open_workbench(self._setup, order, Path(folder)) as workbench:
-            return WorkerHello(__version__, workbench.sandbox.protection)
+            return WorkerHello(code_version(), workbench.sandbox.protection)
 
     def work(self, order: ShardOrder) -> ShardOutcome:
         return work(self._setup, order)
@@ -187,8 +187,8 @@ class RayCrew:
             self._refuse(name, str(error).strip().splitlines()[-1][:300])
             return
         self._protection = self._protection or hello.protection
-        if hello.version != __version__:
-            self._refuse(name, f"has evosyn {hello.version}, this is {__version__}")
+        if hello.version != code_version():
+            self._refuse(name, f"has evosyn {hello.version}, this is {code_version()}")
         elif any(getattr(hello.protection, name) != getattr(self._protection, name) for name in DECIDING):
             self._refuse(
                 name,

@@ -45,15 +45,21 @@ class CompareBehaviour:
         results = iter(self._judge.verify([cell for _, some in cells for cell in some]))
         found = []
         for instance, (names, some) in zip(batch, cells, strict=True):
-            passed = []
+            passed, unknown = [], []
             for name, cell in zip(names, some, strict=True):
                 result = next(results)
                 enough = cell.testing.kind == "program" or len(result.cases) >= FEWEST_CASES
                 if result.verdict is Verdict.PASS and enough:
                     passed.append(name)
+                elif result.verdict is Verdict.UNKNOWN:
+                    unknown.append(f"{name}: {result.detail}")
             spent = replace(instance, usage=instance.usage.plus(Usage(cells=len(some))))
-            detail = f"its best solution passes the human testing of {passed[0]}" if passed else ""
-            found.append(spent.drop("behaviour", "benchmark-behaviour", detail) if passed else spent)
+            if passed:
+                detail = f"its best solution passes the human testing of {passed[0]}"
+                spent = spent.drop("behaviour", "benchmark-behaviour", detail)
+            elif unknown:
+                spent = spent.drop("behaviour", "not-compared", f"could not be compared with {unknown[0]}")
+            found.append(spent)
         return found
 
     def _cells(self, instance: Instance) -> tuple[list[str], list[Cell]]:

@@ -13,11 +13,11 @@ from evosyn.crossexec.judge import Cell, Judge
 from evosyn.dataset import read_dataset
 from evosyn.domains.world_tool_pools import FILE
 from evosyn.environments.rows import SETTING
-from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.errors import UsageError
 from evosyn.ports import Domain
 from evosyn.records import Solution, Verdict
 from evosyn.synthesis.recipes.worlds import rows_of_world
-from evosyn.synthesis.worlds.planting import MADE, UNDECIDED, tested_tools
+from evosyn.synthesis.worlds.planting import MADE, tested_tools
 from evosyn.worlds.tools.checking import WorldFault
 from evosyn.worlds.tools.files import folder_of, read_world, scan_tasks
 from evosyn.worlds.tools.tasks import WorldTask
@@ -42,9 +42,7 @@ def testing_faults(source: str, judge: Judge) -> Iterator[WorldFault]:
     yield from (WorldFault(name, f"{one}: is no tool of the world") for one in sorted(set(tools) - set(world.tool)))
     kept = {one: tested for one, tested in tools.items() if one in world.tool}
     cells = [Cell(one.problem, Solution(world.tool[tool].source), one.testing) for tool, one in kept.items()]
-    for tool, result in zip(kept, judge.verify(cells), strict=True):
-        if result.verdict in UNDECIDED:
-            raise SandboxUnavailable(f"the tool {tool!r} could not be judged: {result.detail}")
+    for tool, result in zip(kept, judge.decided(cells), strict=True):
         if result.verdict is not Verdict.PASS:
             file = name if result.verdict is Verdict.BROKEN else f"tools/{tool}.py"
             yield WorldFault(file, f"{tool}: its testing says {result.verdict.name}: {result.detail}")

@@ -25,6 +25,7 @@ from evosyn.records import Json
 from evosyn.rundir import write_atomic
 from evosyn.sandbox import _image
 from evosyn.shell_world import HOST, host_digest, image_cache
+from evosyn.sources import deciding_sources
 from evosyn.worlds.shell.identity import Identity
 from evosyn.worlds.shell.keeping import KeeperLost, KeeperProcess, KeeperSpec
 
@@ -107,7 +108,7 @@ def find(name: str, identity: Identity) -> Image:
 
 
 def _host(identity: Identity) -> Image:
-    name = f"{HOST}-{identity.kind}-{host_digest()}"
+    name = f"{HOST}-{identity.kind}-{host_digest()}-{deciding_sources()[:8]}"
     folder = image_cache() / name
     if not (folder / "image.json").is_file():
         with tempfile.TemporaryFile() as file:
@@ -118,8 +119,9 @@ def _host(identity: Identity) -> Image:
 
 
 def _consulted_by(folder: Path, said: dict[str, Json]) -> tuple[str, ...]:
-    """As `image.json` says it; looked for once where an older one does not."""
-    if "consulted" not in said:
+    """As `image.json` says it; looked for once by this code."""
+    if said.get("consulted_by") != deciding_sources():
+        said["consulted_by"] = deciding_sources()
         said["consulted"] = list(consulted(Path("/") if said["usr"] else folder / "root"))
         with suppress(OSError):  # a folder that somebody else looks after
             write_atomic(folder / "image.json", json.dumps(said))
@@ -222,7 +224,7 @@ def build(source: IO[bytes], name: str, identity: Identity, *, usr: bool = False
         led = consulted(Path("/") if usr else folder / "root")
         facts = {
             "v": 1, "digest": digest or f"os-{reply['digest']}", "usr": usr, "users": identity.kind,
-            "consulted": list(led),
+            "consulted": list(led), "consulted_by": deciding_sources(),
         }  # fmt: skip
         (folder / "image.json").write_text(json.dumps(facts), encoding="utf-8")
         if not usr and not os.path.lexists(folder / "root/bin/bash"):

@@ -16,7 +16,8 @@ from typing import IO, Literal, NamedTuple, TypeVar
 
 from evosyn.errors import CorruptRun, SandboxUnavailable, StateTooLarge, UnavailableError, UsageError
 from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, Status
-from evosyn.shell_world import RULES, Need, ShellWorld
+from evosyn.shell_world import Need, ShellWorld
+from evosyn.sources import deciding_sources
 from evosyn.worlds.shell.images import Image, build
 from evosyn.worlds.shell.keepers import Keepers
 from evosyn.worlds.shell.rooms import CELL_MB, ROOM_MB, Ran, Room, RoomLost, RoomRefused
@@ -179,7 +180,7 @@ class ShellWorlds:
         if lacking := self.lacks(world):
             raise UsageError(_lacking(lacking))
         image = self._keepers.image(world.image)
-        asked = [RULES, image.digest, world.cwd, [[script.language, script.code] for script in world.init]]
+        asked = [deciding_sources(), image.digest, world.cwd, [[script.language, script.code] for script in world.init]]
         key = hashlib.sha256(json.dumps(asked).encode("utf-8", "surrogatepass")).hexdigest()
         with self._first_lock:
             found = self.states.first(key)
@@ -236,7 +237,7 @@ class ShellWorlds:
             UsageError, UnavailableError, StateTooLarge: as of `open` and of the session.
         """
         start = "" if world.start is None else _as_bash(world)
-        asked = json.dumps([self.first_state(world), world.cwd, start, list(actions)])
+        asked = json.dumps([deciding_sources(), self.first_state(world), world.cwd, start, list(actions)])
         key = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
         found = self.states.first(key)
         if found is None or not self.states.has(json.loads(found)[0]):
