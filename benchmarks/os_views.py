@@ -31,7 +31,7 @@ for top in /* /etc/* $system; do
     case "$top" in /proc | /dev | /sys | /usr) ;; *) echo "$top $(seen "$top" | sort | cksum)" ;; esac
 done
 """
-LIMITS = Limits(cpu_s=60.0, wall_s=300.0, budget_s=900.0)
+LIMITS = Limits(cpu_s=60.0, wall_s=300.0)
 
 
 def seen(shells: ShellWorlds, world: ShellWorld, state: str | None, view: str) -> list[str]:

@@ -199,7 +199,7 @@ class ShellJob:
     Attributes:
         world: `ShellWorld.text` of the world.
         state: id of a state that was frozen in it; None for its first one.
-        limits: of one cell; what all processes of a cell use together in processor time and memory.
+        limits: of one cell, all of its processes together; `budget_s` does not count, so none takes another's time.
         actions: what an actor did to come to `state`: done again, in a room, where that state is not kept here.
         says: the last action is a script whose output is the answer: it is the value of one more item, the first, and
             stripped it comes before the arguments of every cell.

@@ -19,7 +19,7 @@ from evosyn.jobs import ScriptLanguage, ShellScript
 from evosyn.records import Json
 
 Need = Literal["uids", "processes"]
-RULES = 2
+RULES = 3
 """Of what decides the name of a state, and of what a check sees of one: the number goes up with each change of them.
 
 States and verdicts of other rules are not taken for those of these: they are made again.

@@ -65,7 +65,7 @@ OTHERS = {
 LOOK = f"""for p in {GUARDED}; do
 if [ -d $p -a ! -L $p ]; then find $p -printf '%p %y %m %U:%G %l\\n' | sort; else stat -c '%N %F %a %u:%g %Y' $p; fi
 [ -f $p ] && cksum $p; done 2>/dev/null"""
-LIMITS = Limits(cpu_s=10.0, wall_s=60.0, budget_s=300.0)
+LIMITS = Limits(cpu_s=10.0, wall_s=60.0)
 
 
 def looked(

@@ -297,20 +297,14 @@ class ShellWorlds:
             return (ItemOutcome(Status.LOAD_ERROR, detail=str(error)),) * items
         except _RoomsLost as error:
             return (ItemOutcome(Status.INFRASTRUCTURE, detail=str(error)),) * items
-        left, said = job.limits.budget_s, tuple[str, ...]()
+        said = tuple[str, ...]()
         outcomes = list[ItemOutcome]()
         if job.says and replay is not None:
             value = {"out": replay.out, "err": "", "exit": replay.exit, "truncated": replay.truncated}
             outcomes.append(ItemOutcome(Status.OK, value))
             said = (replay.out.strip(),)
-        for cell in job.cells:
-            if left <= 0:
-                outcomes.append(ItemOutcome(Status.NOT_RUN, detail="the time of the job was spent"))
-                continue
-            asked = replace(cell, arguments=(*said, *cell.arguments))
-            outcomes.append(self._cell(asked, job.limits, image, state, world.cwd))
-            left -= outcomes[-1].seconds
-        return tuple(outcomes)
+        cells = [replace(cell, arguments=(*said, *cell.arguments)) for cell in job.cells]
+        return (*outcomes, *(self._cell(cell, job.limits, image, state, world.cwd) for cell in cells))
 
     def _cell(self, cell: ShellCell, limits: Limits, image: Image, state: ShellState, cwd: str) -> ItemOutcome:
         why = ""
