@@ -169,6 +169,20 @@ def test_other_links_of_a_solution_are_followed_and_all_are_links(shells: ShellW
     assert out.split() == ["one", "one", "three", "Linux", *links, "9"]
 
 
+@pytest.mark.parametrize("steps", [1, 60, *range(96, 104)])
+def test_no_way_is_long_enough_to_lead_around_a_guard(steps: int, shells: ShellWorlds, world: ShellWorld) -> None:
+    long = f"$(printf '/d%.0s' {{1..{steps}}})"
+    action = (
+        f"cd /; L={long}; mkdir -p $L/python3.8/site-packages; for f in $L/.jq $L/python3.8/site-packages/evil.pth; do"
+    )
+    action += " echo forged > $f; done; mv /root /r; mv /usr/local/lib /l; ln -s $L /root; ln -s $L /usr/local/lib"
+    state = frozen(shells, world, action)
+    check = "cat /root/.jq /usr/local/lib/python3.8/site-packages/*.pth"
+    outcome = looked(shells, world, state, check)[0]
+    assert outcome.status is Status.KILLED or out_of(outcome) == ""
+    assert out_of(looked(shells, world, state, "cat /root/.jq", view="open")[0]) == ("forged\n" if steps < 100 else "")
+
+
 def test_thousands_of_links_cost_a_solution_nothing_but_themselves(shells: ShellWorlds, world: ShellWorld) -> None:
     dotted = "./" * 1500
     action = f"""mkdir /root/d/m /root/d/k; ln -s -t /root/d/m /proc/self/fd/{{1..6000}}
@@ -193,7 +207,7 @@ def test_no_process_of_a_check_has_a_view_of_the_state_before(shells: ShellWorld
 
 
 def test_a_guard_that_cannot_be_set_up_is_told_and_judges_nobody(shells: ShellWorlds) -> None:
-    name = small_image(shells, "unguarded")
+    name = small_image(shells, "unguarded", [tarfile.TarInfo("etc/of-this-image-alone")])
     path = image_cache() / name / "image.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"consulted": ["etc/" + 300 * "x"]}))
     world = ShellWorld(name, init=(ShellScript("echo one > /root/a"),))

@@ -90,6 +90,17 @@ def way_of(root: str, path: str, start: str = "") -> Way:
     return Way(links, None)
 
 
+def _end_of(root: str, path: str) -> str:
+    """
+    Raises:
+        OSError: it is not known where the path leads, so that nothing there could be guarded.
+    """
+    end = way_of(root, path).end
+    if end is None:
+        raise OSError(errno.ELOOP, f"/{path} leads to what is each process's own, or to no end")
+    return end
+
+
 def _link_at(path: str) -> str | None:
     try:
         return os.readlink(path)
@@ -134,9 +145,8 @@ class Before:
             if not self._is_laid(name):
                 _lay_link(f"/{name}", target, seen)
         for name in {*self._absent, *_matching("", self._patterns)}:
-            above = way_of("", os.path.dirname(name)).end
-            place = f"{above}/{os.path.basename(name)}".lstrip("/")
-            if above is not None and place not in self.links and not self._is_laid(place):
+            place = f"{_end_of('', os.path.dirname(name))}/{os.path.basename(name)}".lstrip("/")
+            if place not in self.links and not self._is_laid(place):
                 clear(f"/{place}")
 
 
@@ -166,9 +176,9 @@ def _matching(root: str, patterns: Sequence[str]) -> set[str]:
 
 def _entries(root: str, name: str) -> list[str]:
     """Of a folder, also by links; of anything else none."""
-    end = way_of(root, name).end
+    end = _end_of(root, name)
     try:
-        return [] if end is None else os.listdir(f"{root}/{end}")
+        return os.listdir(f"{root}/{end}")
     except OSError as error:
         if error.errno not in _GONE:
             raise
