@@ -16,7 +16,7 @@ _DETACH, _AT_FDCWD, _EMPTY_PATH, _CLONE_TREE, _RECURSIVE = 2, -100, 0x1000, 1, 0
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442  # the same on every architecture
 _NO_LINK, _NOSYMFOLLOW = 0x100, 1 << 21
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-_PDEATHSIG, _DUMPABLE, _CAPBSET_DROP = 1, 4, 24
+_PDEATHSIG, _DUMPABLE, _CAPBSET_READ, _CAPBSET_DROP = 1, 4, 23, 24
 KEPT = (0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 27, 29, 31)
 """Capabilities of root in a room, which are those of its user namespace: what Docker leaves, but for chroot."""
 SHORT = frozenset({errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE})
@@ -85,18 +85,20 @@ def leave_old_root() -> None:
 
 
 def die_with_parent() -> None:
-    _libc.prctl(_PDEATHSIG, 9, 0, 0, 0)
+    _done(_libc.prctl(_PDEATHSIG, 9, 0, 0, 0), "die with the parent")
 
 
 def dumpable(allowed: bool) -> None:
-    _libc.prctl(_DUMPABLE, int(allowed), 0, 0, 0)
+    _done(_libc.prctl(_DUMPABLE, int(allowed), 0, 0, 0), f"dumpable {allowed}")
 
 
 def keep_capabilities() -> None:
     """Give up all but `KEPT`, also for what is started later."""
     for number in range(64):
-        if number not in KEPT and _libc.prctl(_CAPBSET_DROP, number, 0, 0, 0) < 0:
+        if _libc.prctl(_CAPBSET_READ, number, 0, 0, 0) < 0:
             break  # the kernel knows no more
+        if number not in KEPT:
+            _done(_libc.prctl(_CAPBSET_DROP, number, 0, 0, 0), f"give up capability {number}")
     low = sum(1 << number for number in KEPT)
     data = struct.pack("<IIIIII", low, low, 0, 0, 0, 0)
     _done(_libc.capset(struct.pack("<Ii", 0x20080522, 0), data), "capset")

@@ -106,7 +106,8 @@ class FirstProcess:
         if self._config["memory_mb"]:
             most = self._config["memory_mb"] << 21
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        Filter(self._config["filter"].encode("latin-1")).install()
+        if not Filter(self._config["filter"].encode("latin-1")).install():
+            raise OSError("the filter of system calls was refused")
         kernel.keep_capabilities()
         kernel.dumpable(False)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
