@@ -4,7 +4,7 @@
 
 For each world: everything but /proc, /dev and /sys in the guarded view after work that touches nothing of the image,
 against the view of the first state that nobody guards: paths, kinds, modes, owners, link targets, times of files, and
-contents (below /usr but /usr/local, inodes in their place; a /usr that is this machine's own is left out).
+contents (below /usr but /usr/local, of files below 64 KB; a /usr that is this machine's own is left out).
 """
 
 from __future__ import annotations
@@ -23,32 +23,28 @@ from evosyn.worlds.shell.kind import ShellWorlds
 WORK = "mkdir -p /root && echo done > /root/honest-work"
 LOOK = r"""
 seen() { find "$1" ! -name honest-work \( -type d -printf '%p %y %m %U:%G\n' -o -printf '%p %y %m %U:%G %T@ %l\n' \)
-case "$1" in /usr/local*) ;; /usr/*) find "$1" -type f -printf '%p %i %s\n'; return;; esac
-find "$1" ! -name honest-work -type f -exec cksum {} +; }
+most=; case "$1" in /usr/local*) ;; /usr/*) most='-size -64k'; find "$1" -type f -printf '%p %s\n' ;; esac
+find "$1" ! -name honest-work -type f $most -exec cksum {} +; }
 shopt -s nullglob dotglob
-case "$(< /proc/mounts)" in *" /usr "*) system="" ;; *) system="/usr/* /usr/local/*/*" ;; esac
-for top in /* /etc/* $system; do
+case "$(< /proc/mounts)" in *" /usr "*) system="" ;; *) system="/usr/*" ;; esac
+for top in /* $system; do
     case "$top" in /proc | /dev | /sys | /usr) ;; *) echo "$top $(seen "$top" | sort | cksum)" ;; esac
 done
 """
 LIMITS = Limits(cpu_s=60.0, wall_s=300.0)
 
 
-def seen(shells: ShellWorlds, world: ShellWorld, state: str | None, view: str) -> list[str]:
-    """A line for each folder with the digest of what is below it."""
-    cell = ShellCell(ShellScript(LOOK), (), "open" if view == "open" else "guarded")
-    (outcome,) = shells.run([ShellJob(world.text, (cell,), state, LIMITS)])[0]
-    assert outcome.status is Status.OK, outcome
-    return str(outcome.value["out"]).splitlines()
-
-
-def differing(shells: ShellWorlds, world: ShellWorld, work: str = WORK) -> list[str]:
-    """Folders and files of which the checks of a solution that did this see something else than the image has."""
+def differing(shells: ShellWorlds, world: ShellWorld) -> list[str]:
+    """Folders in which the checks of a solution that did `WORK` see something else than the image has."""
     with shells.open(world) as session:
-        session.act(work)
+        session.act(WORK)
         state = session.freeze()
-    found = set(seen(shells, world, None, "open")) ^ set(seen(shells, world, state, "guarded"))
-    return sorted({line.split()[0] for line in found})
+    guarded, image = ShellCell(ShellScript(LOOK)), ShellCell(ShellScript(LOOK), (), "open")
+    jobs = [ShellJob(world.text, (image,), None, LIMITS), ShellJob(world.text, (guarded,), state, LIMITS)]
+    outcomes = [outcome for (outcome,) in shells.run(jobs)]
+    assert all(outcome.status is Status.OK for outcome in outcomes), outcomes
+    was, now = (set(outcome.value["out"].splitlines()) for outcome in outcomes)
+    return sorted({line.split()[0] for line in was ^ now})
 
 
 def main() -> int:

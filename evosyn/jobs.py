@@ -194,7 +194,7 @@ class ShellJob:
     """Look at one state of a shell world, an item for each cell; run by the kind of world, not by a sandbox.
 
     The value of an item is `{"out", "err", "exit", "truncated"}`: facts, of which our own process makes a verdict. A
-    world whose first state cannot be made gives LOAD_ERROR for every item.
+    world whose first state cannot be made gives LOAD_ERROR for every item, a script that cannot be read TESTING_BROKEN.
 
     Attributes:
         world: `ShellWorld.text` of the world.

@@ -24,7 +24,7 @@ from evosyn.records import Json
 from evosyn.rundir import write_atomic
 from evosyn.sandbox import _image
 from evosyn.shell_world import HOST, host_digest, image_cache
-from evosyn.worlds.shell._inside.guard import OUTSIDE, way_of
+from evosyn.worlds.shell._inside.guard import OUTSIDE, resolve
 from evosyn.worlds.shell.identity import Identity
 from evosyn.worlds.shell.keeping import KeeperLost, KeeperProcess, KeeperSpec
 
@@ -155,7 +155,7 @@ def consulted(root: Path) -> tuple[str, ...]:
 
 def _led_to(root: Path, path: str) -> Iterator[str]:
     """What a link leads to outside of /usr, from hop to hop."""
-    links, end = way_of(str(root).rstrip("/"), path)
+    links, end = resolve(str(root).rstrip("/"), path)
     for name in (*links, end or ""):
         if name.split("/")[0] in OUTSIDE and "/" in name and not name.startswith("etc/alternatives/"):
             yield "/".join(name.split("/")[:2]) if name.startswith("opt/") else name

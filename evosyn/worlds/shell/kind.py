@@ -88,7 +88,7 @@ class ShellWorlds:
             stack.callback(self._pool.shutdown, cancel_futures=True)
             self._finalizer = weakref.finalize(self, stack.pop_all().close)
         self._first_lock = threading.Lock()
-        self._read = dict[tuple[str, ShellScript, str], str]()
+        self._reading_errors = dict[tuple[str, ShellScript, str], str]()
 
     @property
     def level(self) -> Level:
@@ -310,42 +310,46 @@ class ShellWorlds:
         why = ""
         for _ in range(ATTEMPTS):
             try:
-                return self._judged(cell, limits, image, state, cwd)
+                return self._outcome(cell, limits, image, state, cwd)
             except (RoomLost, CorruptRun, UnavailableError) as error:
                 why = str(error)
         return ItemOutcome(Status.INFRASTRUCTURE, detail=f"room lost {ATTEMPTS} times: {why}")
 
-    def _judged(self, cell: ShellCell, limits: Limits, image: Image, state: ShellState, cwd: str) -> ItemOutcome:
+    def _outcome(self, cell: ShellCell, limits: Limits, image: Image, state: ShellState, cwd: str) -> ItemOutcome:
         """What a cell comes to. What cannot be done over the first state either is none of a solution's doing."""
         first = ShellState(state.image, state.layers[: state.first], state.first)
         try:
-            ran = self._ran(cell, limits, image, state, cwd)
+            ran = self._run_script(cell, limits, image, state, cwd)
         except RoomRefused as error:
             try:
-                self._unreadable(cell, image, first, cwd)
+                self._reading_error(cell, image, first, cwd)
             except RoomRefused as ours:
                 return ItemOutcome(Status.INFRASTRUCTURE, detail=f"no room could be laid out: {ours}")
             return ItemOutcome(Status.KILLED, detail=f"no room over this state: {error}")
         failed = ran.refused or (ran.exit and ran.err)
-        if failed and (why := self._unreadable(cell, image, first, cwd)):
+        if failed and (why := self._reading_error(cell, image, first, cwd)):
             return ItemOutcome(Status.TESTING_BROKEN, detail=why, seconds=ran.seconds)
         return outcome_of(ran)
 
-    def _unreadable(self, cell: ShellCell, image: Image, first: ShellState, cwd: str) -> str:
+    def _reading_error(self, cell: ShellCell, image: Image, first: ShellState, cwd: str) -> str:
         """Why a script cannot be read in the first state, where nothing of a solution is; empty where it can.
 
         Raises:
             RoomLost: there is no room over the first state.
         """
         key = first.id, cell.script, cell.view
-        if key not in self._read:
-            ran = self._ran(replace(cell, arguments=()), Limits(READ_S), image, first, cwd, read=True)
-            if len(self._read) >= MAX_READ:
-                self._read.clear()
-            self._read[key] = (ran.refused or ran.err[:300] or "it cannot be read") if ran.exit != 0 else ""
-        return self._read[key]
+        error = self._reading_errors.get(key)
+        if error is None:
+            ran = self._run_script(replace(cell, arguments=()), Limits(READ_S), image, first, cwd, read=True)
+            if not ran.refused and (ran.exit is None or ran.exit < 0):
+                raise RoomLost("a script was not read to its end")
+            error = ran.refused or (ran.exit and (ran.err[:300] or "it cannot be read")) or ""
+            if len(self._reading_errors) >= MAX_READ:
+                self._reading_errors.clear()
+            self._reading_errors[key] = error
+        return error
 
-    def _ran(
+    def _run_script(
         self, cell: ShellCell, limits: Limits, image: Image, state: ShellState, cwd: str, *, read: bool = False
     ) -> Ran:
         """Run a cell's script, or see whether it can be read."""

@@ -52,7 +52,7 @@ _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL)
 """What is said of a name that is not there, or is no link or folder."""
 
 
-class Way(NamedTuple):
+class ResolvedPath(NamedTuple):
     """Where a path leads.
 
     Attributes:
@@ -64,7 +64,7 @@ class Way(NamedTuple):
     end: str | None
 
 
-def way_of(root: str, path: str, start: str = "") -> Way:
+def resolve(root: str, path: str, start: str = "") -> ResolvedPath:
     """Where a path below a root leads, looked up name by name and never out of it. Names have no slash before them.
 
     Args:
@@ -84,18 +84,18 @@ def way_of(root: str, path: str, start: str = "") -> Way:
             links += [here] if target is not None else []
             path = path if target is None else f"{target}/{path}"
         if not path:
-            return Way(links, at)
+            return ResolvedPath(links, at)
         if len(links) > MAX_LINKS or len(path) > MAX_PATH:
             break
-    return Way(links, None)
+    return ResolvedPath(links, None)
 
 
-def _end_of(root: str, path: str) -> str:
+def _require_end(root: str, path: str) -> str:
     """
     Raises:
         OSError: it is not known where the path leads, so that nothing there could be guarded.
     """
-    end = way_of(root, path).end
+    end = resolve(root, path).end
     if end is None:
         raise OSError(errno.ELOOP, f"/{path} leads to what is each process's own, or to no end")
     return end
@@ -125,7 +125,7 @@ class Before:
         self._absent, there = set[str](), set[str]()
         within = [f"usr/{name}" for name in _entries(folder, "usr")]
         for name in {*within, *_matching(folder, self._patterns)} - {LOCAL}:
-            links, end = way_of(folder, name)
+            links, end = resolve(folder, name)
             self.links |= {link: (os.readlink(f"{folder}/{link}"), os.lstat(f"{folder}/{link}")) for link in links}
             if end == name or (end and end != LOCAL and end.startswith(tuple(f"{top}/" for top in ("usr", *OUTSIDE)))):
                 (there if os.path.lexists(f"{folder}/{end}") else self._absent).add(end)
@@ -145,7 +145,7 @@ class Before:
             if not self._is_laid(name):
                 _lay_link(f"/{name}", target, seen)
         for name in {*self._absent, *_matching("", self._patterns)}:
-            place = f"{_end_of('', os.path.dirname(name))}/{os.path.basename(name)}".lstrip("/")
+            place = f"{_require_end('', os.path.dirname(name))}/{os.path.basename(name)}".lstrip("/")
             if place not in self.links and not self._is_laid(place):
                 clear(f"/{place}")
 
@@ -176,7 +176,7 @@ def _matching(root: str, patterns: Sequence[str]) -> set[str]:
 
 def _entries(root: str, name: str) -> list[str]:
     """Of a folder, also by links; of anything else none."""
-    end = _end_of(root, name)
+    end = _require_end(root, name)
     try:
         return os.listdir(f"{root}/{end}")
     except OSError as error:
@@ -202,7 +202,7 @@ def cut_links(layer: int, kept: Collection[str]) -> None:
         try:
             parent = archive.open_parent(handles, folders, missing=False)
             target = os.readlink(name, dir_fd=parent)
-            end = way_of("", target, "/".join(folders)).end
+            end = resolve("", target, "/".join(folders)).end
         except OSError as error:
             if error.errno in _GONE:  # something else lies there now
                 continue

@@ -77,8 +77,8 @@ class FirstProcess:
         if self._config["usr"]:
             trees["usr"] = kernel.tree_of("/usr")
         before = guard.Before("/before", self._config["consulted"], trees) if request["guarded"] else None
-        worked = [] if request["net"] else request["layers"][request["first"] :]
-        layers = [os.open(f"/store/layers/{name}", archive.FOLDER) for name in worked]
+        solution_layers = [] if request["net"] else request["layers"][request["first"] :]
+        layers = [os.open(f"/store/layers/{name}", archive.FOLDER) for name in solution_layers]
         options = f"lowerdir={':'.join(lower)},upperdir=/room/upper,workdir=/room/work,userxattr"
         kernel.mount("room", "/room/root", "overlay", 0, options)
         kernel.change_root("/room/root")
