@@ -210,12 +210,12 @@ class ShellJob:
     """Look at one state of a shell world, an item for each cell; run by the kind of world, not by a sandbox.
 
     The value of an item is `{"out", "err", "exit", "truncated"}`: facts, of which our own process makes a verdict. A
-    world whose first state cannot be made gives LOAD_ERROR for every item.
+    world whose first state cannot be made gives LOAD_ERROR for every item, a script that cannot be read TESTING_BROKEN.
 
     Attributes:
         world: `ShellWorld.text` of the world.
         state: id of a state that was frozen in it; None for its first one.
-        limits: of one cell; what all processes of a cell use together in processor time and memory.
+        limits: of one cell, all of its processes together; `budget_s` does not count, so none takes another's time.
         actions: what an actor did to come to `state`: done again, in a room, where that state is not kept here.
         says: the last action is a script whose output is the answer: it is the value of one more item, the first, and
             stripped it comes before the arguments of every cell.

@@ -20,8 +20,6 @@ from evosyn.records import Verdict
 MOST_CHECKS = 20
 ANSWER_BYTES = 64 << 10
 """Of an answer that is looked at: it is an argument of scripts."""
-NO_SCRIPT = "script: "
-"""How bash begins what it says of a script that it cannot read."""
 
 
 class ShellBody(BaseModel):
@@ -134,11 +132,11 @@ def facts_of(outcome: ItemOutcome) -> Facts | CellResult:
     value = outcome.value
     if outcome.status is Status.OK and isinstance(value, Mapping) and set(Facts._fields) == set(value):
         return Facts(**value)
-    # of the world, or of a script that cannot be sent, no solution is guilty
-    none = Verdict.FAIL if outcome.status is Status.OK else STATUS_VERDICTS[outcome.status]
-    return _cell(
-        Verdict.BROKEN if outcome.status is Status.LOAD_ERROR else none, outcome.seconds, outcome.detail or "no facts"
-    )
+    if outcome.status is Status.OK:  # of a kind of world that tells us something else
+        return _cell(Verdict.UNKNOWN, outcome.seconds, f"no facts of a cell: {value!r:.100}")
+    # of a world that cannot be made no solution is guilty
+    broken = outcome.status is Status.LOAD_ERROR
+    return _cell(Verdict.BROKEN if broken else STATUS_VERDICTS[outcome.status], outcome.seconds, outcome.detail)
 
 
 def filled(check: ShellBody, outcome: ItemOutcome) -> ShellBody | CellResult:
@@ -162,18 +160,16 @@ def verdict_of_check(check: ShellBody, answer: str, outcome: ItemOutcome | None)
     seen = facts_of(outcome)
     if isinstance(seen, CellResult):
         return seen
-    if seen.exit == 2 and seen.err.startswith(NO_SCRIPT) and "syntax error" in seen.err:
-        return _cell(Verdict.BROKEN, outcome.seconds, seen.err[:200])
     if seen.truncated:  # the end of it, which nobody has read, may say the opposite
-        return _cell(Verdict.BROKEN, outcome.seconds, "it printed more than is read")
+        return _cell(STATUS_VERDICTS[Status.OUTPUT_LIMIT], outcome.seconds, "it printed more than is read")
     if isinstance(check, ObserveBody):
         good = same_answer(check.compare, str(check.expect), seen.out)
         return _cell(Verdict.PASS if good else Verdict.FAIL, outcome.seconds, gave=seen.out)
     if isinstance(check, StateBody) and check.accept == "true":
         lines = seen.out.strip().splitlines()
-        verdict = {"true": Verdict.PASS, "false": Verdict.FAIL}.get(lines[-1].strip().lower() if lines else "")
-        told = "" if verdict else "says neither true nor false"
-        return _cell(verdict or Verdict.BROKEN, outcome.seconds, told, gave=seen.out)
+        said = lines[-1].strip().lower() if lines else ""
+        told = "" if said in ("true", "false") else "says neither true nor false"
+        return _cell(Verdict.PASS if said == "true" else Verdict.FAIL, outcome.seconds, told, gave=seen.out)
     return _cell(Verdict.PASS if seen.exit == 0 else Verdict.FAIL, outcome.seconds, gave=seen.out)
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from evosyn.errors import SandboxUnavailable
-from evosyn.worlds.shell import ShellWorlds, images, open_shells
+from evosyn.worlds.shell import ShellWorlds, open_shells
 
 PROGRAMS = [
     "bash",
@@ -61,6 +62,9 @@ PROGRAMS = [
     "timeout",
     "df",
     "yes",
+    "cksum",
+    "diff",
+    "cmp",
 ]
 
 
@@ -91,6 +95,11 @@ def shells(cache: Path) -> Iterator[ShellWorlds]:
 @pytest.fixture(scope="session")
 def mini(shells: ShellWorlds) -> str:
     """Name of an image with a shell and some forty programs, all of them for the actor to replace."""
+    return small_image(shells, "mini")
+
+
+def small_image(shells: ShellWorlds, name: str, more: Sequence[tarfile.TarInfo] = ()) -> str:
+    """An image with a shell and some forty programs. Files of `more` hold their own names."""
     with tempfile.TemporaryFile() as file:
         with tarfile.open(fileobj=file, mode="w") as tar:
             for folder in (
@@ -107,9 +116,9 @@ def mini(shells: ShellWorlds) -> str:
                 entry = tarfile.TarInfo(folder)
                 entry.type, entry.mode = tarfile.DIRTYPE, 0o755
                 tar.addfile(entry)
-            for name in ("bin", "lib", "lib64"):
-                entry = tarfile.TarInfo(name)
-                entry.type, entry.linkname = tarfile.SYMTYPE, f"usr/{name}"
+            for top in ("bin", "lib", "lib64"):
+                entry = tarfile.TarInfo(top)
+                entry.type, entry.linkname = tarfile.SYMTYPE, f"usr/{top}"
                 tar.addfile(entry)
             for path in sorted(_files()):
                 seen = path.resolve()
@@ -119,9 +128,13 @@ def mini(shells: ShellWorlds) -> str:
                 entry.type, entry.linkname, entry.size = tarfile.REGTYPE, "", seen.stat().st_size
                 with seen.open("rb") as source:
                     tar.addfile(entry, source)
+            for entry in more:
+                content = entry.name.encode() if entry.isreg() else b""
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
         file.seek(0)
-        images.build(file, "mini", shells._keepers.identity)
-    return "mini"
+        shells.build_image(file, name)
+    return name
 
 
 def _files() -> set[Path]:

@@ -39,6 +39,7 @@ HOSTILE = {
     "a module in the way of Python": "echo 'print(True); import os; os._exit(0)' > /root/os.py; cp /root/os.py /root/site.py; cp /root/os.py /root/usercustomize.py; export PYTHONPATH=/root PYTHONSTARTUP=/root/os.py",
     "the wanted file is a pipe": "mkfifo /root/d/b; (while :; do echo two > /root/d/b; done) & disown",
     "the wanted file is endless": "ln -s /dev/zero /root/d/b",
+    "the wanted file is the script that names what it looks for": "ln -s /proc/self/cmdline /root/d/b",
     "the wanted file is a folder": "mkdir -p /root/d/b/two",
     "a daemon that writes what is looked for": "setsid nohup bash -c 'while sleep 0.02; do echo two > /root/d/b; rm /root/d/b; done' > /dev/null 2>&1 & sleep 0.3; kill -9 $! ; rm -f /root/d/b; pkill -9 sleep",
     "another root": "sed -i 's#^root:.*#root:x:0:0:root:/root/fake:/bin/false#' /etc/passwd; mkdir -p /root/fake/d; echo two > /root/fake/d/b",
@@ -83,11 +84,6 @@ def test_honest_work_passes_every_testing(judge):
 def test_no_hostile_state_passes(case, hasty):
     found = verdicts(hasty, HOSTILE[case])
     assert Verdict.PASS not in found and Verdict.UNKNOWN not in found, found
-
-
-def test_a_script_that_names_what_it_looks_for_can_be_shown_itself_and_one_that_observes_cannot(judge):
-    found = verdicts(judge, "ln -s /proc/self/cmdline /root/d/b")
-    assert found == [Verdict.FAIL, Verdict.FAIL, Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
 
 
 def test_a_real_library_that_is_to_be_preloaded_is_not(judge, tmp_path):

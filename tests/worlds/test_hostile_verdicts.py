@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import platform
 import signal
+import struct
 import threading
 import time
 
@@ -28,6 +30,7 @@ PLACE = (
     "> /root/place 2>&1"
 )
 """All that a solution might tell its places apart by, but the time."""
+MUCH = "head -c 300000 /dev/zero | tr '\\0' 2 > /root/d/b"
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +125,88 @@ def test_a_testing_that_an_idle_state_satisfies_is_found(judge, testing):
     cells = [Cell(PROBLEM, one, testing) for one in canaries]
     assert Verdict.PASS in {one.verdict for one in judge.verify(cells)}
     assert Verdict.PASS not in {one.verdict for one in judge.verify([Cell(PROBLEM, one, GOOD) for one in canaries])}
+
+
+def loader(text):
+    """A program without an interpreter that prints this and is content, in place of what starts all others."""
+    code = b"\xb8\x01\0\0\0\xbf\x01\0\0\0\x48\x8d\x35\x10\0\0\0\xba" + struct.pack("<I", len(text))
+    code += b"\x0f\x05\xb8\xe7\0\0\0\x31\xff\x0f\x05" + text.encode()
+    size, at = 120 + len(code), 0x400000
+    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 62, 1, at + 120, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    written = "".join(
+        f"\\x{byte:02x}" for byte in head + struct.pack("<IIQQQQQQ", 1, 5, 0, at, at, size, size, 4096) + code
+    )
+    name = "/root/evil/ld-linux-x86-64.so.2"
+    return f"mkdir /root/evil; printf '{written}' > {name}; chmod 755 {name}; ln -sfn /root/evil /lib64"
+
+
+FORGING = {"true": loader("true\n"), "two": loader("two\n")}
+CHOOSING = {
+    "nothing": "true", "no loader": "rm -f /lib64", "no programs": "rm -f /bin /sbin /lib", "much": MUCH,
+    "a word": "echo 'syntax error' > /root/d/b", "half a script": "echo 'if (' > /root/d/b",
+    "no number": "echo 1 + > /root/d/b", "a pipe": "mkfifo /root/d/b", "no home": "rm -rf /root",
+    "folders in a guarded place": "mkdir -p /etc/ld.so.preload/$(printf 'a/%.0s' {1..1900})",
+    "files in a guarded place": "mkdir /etc/ld.so.preload; cd /etc/ld.so.preload; touch {1..15000}",
+    "a name that is too long": "for i in {1..40}; do mkdir -p /root/d/$(printf 'x%.0s' {1..200}); cd /root/d/x*; done",
+}  # fmt: skip
+READING = (
+    {"observe": {"code": "cat /root/d/b"}, "expect": "two"},
+    {"script": {"code": "cat /root/d/b"}},
+    {"script": {"code": 'eval "$(cat /root/d/b)"'}, "accept": "exit"},
+    {"script": {"code": '[ "$(cat /root/d/b)" -eq 2 ]'}, "accept": "exit"},
+    {"script": {"code": "exit $(( $(cat /root/d/b) ))"}, "accept": "exit", "view": "open"},
+    {"script": {"code": "cat /root/d/b"}, "view": "open"},
+    {"script": {"code": "exec(open('/root/d/b').read())", "language": "python"}},
+    {"script": {"code": "exec(open('/root/d/b').read())", "language": "python"}, "accept": "exit", "view": "open"},
+)
+
+
+@pytest.fixture(scope="module")
+def hasty(shells):
+    with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
+        limits = Limits(cpu_s=1.0, wall_s=2.0, budget_s=3.0)
+        yield Judge(RoutingSandbox(sandbox, lambda: shells), {"os-shell": domain("os-shell")}, limits, recheck=False)
+
+
+def judged(judge, script, bodies):
+    testings = [Testing("observe" if "observe" in body else "state", body) for body in bodies]
+    return [one.verdict for one in judge.verify([Cell(PROBLEM, Solution(script), testing) for testing in testings])]
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(one, marks=[pytest.mark.long] * ("guarded place" in one)) for one in (*CHOOSING, *FORGING)]
+)
+def test_a_solution_chooses_no_verdict_that_is_about_a_testing_or_about_us(case, hasty):
+    found = judged(hasty, {**CHOOSING, **FORGING}[case], READING)
+    of_solutions = {Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.TIMEOUT, Verdict.KILLED}
+    assert of_solutions.issuperset(found), found
+
+
+@pytest.mark.parametrize("case", FORGING)
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the loader is one of x86_64")
+def test_programs_of_checks_are_not_started_by_a_loader_of_the_solution(case, hasty):
+    python = {"code": "print(open('/root/d/b').read() == 'two\\n')", "language": "python"}
+    guarded = [*READING[:2], {"script": {"code": "grep -qx two /root/d/b"}, "accept": "exit"}, {"script": python}]
+    assert judged(hasty, FORGING[case], guarded) == [Verdict.FAIL] * 4
+    opened = [{"script": {"code": "/bin/cat /root/d/b; exit"}, "view": "open", "accept": "exit"}]
+    assert judged(hasty, FORGING[case], opened) == [Verdict.PASS], "so the test above can fail"
+
+
+def test_work_is_judged_the_same_where_the_loader_was_taken_away(judge):
+    assert judged(judge, f"{WORK}; rm -f /lib64 /bin", READING[:1]) == [Verdict.PASS]
+
+
+@pytest.mark.parametrize("view", ["guarded", "open"])
+@pytest.mark.parametrize("script", [{"code": "if true"}, {"code": "echo 'a"}, {"code": "print(", "language": "python"}])
+def test_a_script_that_cannot_be_read_is_the_testings_fault_for_everybody(script, view, judge):
+    for solution in (WORK, "true", "rm -f /lib64"):
+        assert judged(judge, solution, [{"script": script, "view": view}]) == [Verdict.BROKEN]
+
+
+def test_a_script_that_can_be_read_once_it_runs_is_not_broken(judge):
+    body = {"script": {"code": "shopt -s extglob\nls /root/d/!(a) || exit 1"}, "accept": "exit"}
+    assert judged(judge, "true", [body]) == [Verdict.FAIL]
+    assert judged(judge, WORK, [body]) == [Verdict.PASS]
 
 
 def test_what_was_seen_of_states_is_told_to_strategies_by_digests(judge):

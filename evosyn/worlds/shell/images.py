@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import posixpath
 import shutil
 import subprocess
 import tarfile
@@ -26,6 +25,7 @@ from evosyn.rundir import write_atomic
 from evosyn.sandbox import _image
 from evosyn.shell_world import HOST, host_digest, image_cache
 from evosyn.sources import deciding_sources
+from evosyn.worlds.shell._inside.guard import OUTSIDE, resolve
 from evosyn.worlds.shell.identity import Identity
 from evosyn.worlds.shell.keeping import KeeperLost, KeeperProcess, KeeperSpec
 
@@ -40,7 +40,7 @@ PACKAGES = (
 SYSTEM = {"usr/bin": 1, "usr/sbin": 1, "usr/lib": 2, "usr/lib64": 1, "usr/libexec": 2, "usr/share": 2}
 """Where links may lead out of /usr, and how deep they may lie."""
 UNREAD = ("usr/share/doc", "usr/share/man", "usr/share/locale")
-OUTSIDE, MOST_CONSULTED = ("etc", "opt", "var", "srv"), 1000
+MOST_CONSULTED = 1000
 ASKED_FOR = ("etc/environment", "etc/localtime", "etc/timezone")
 """What tasks are about, and no program of a check comes to, since its time zone is given."""
 _FOLDERS = {"root": 0o700, "tmp": 0o1777, "var/tmp": 0o1777, "run": 0o755, "home": 0o755, "var/log": 0o755,
@@ -132,6 +132,9 @@ def consulted(root: Path) -> tuple[str, ...]:
     """What programs and libraries of a system come to by links that lead out of /usr, and its own under /usr/local.
 
     A check runs them; so what they come to is none of a solution's (`_inside.guard`).
+
+    Raises:
+        UsageError: there is more than a room guards.
     """
     found = set[str]()
     for path, _ in _below(root, "usr/local", 2):
@@ -141,19 +144,21 @@ def consulted(root: Path) -> tuple[str, ...]:
         for path, is_folder in _below(root, top, deep):
             if not is_folder:
                 found.update(_led_to(root, path))
-    return tuple(sorted(found - set(ASKED_FOR))[:MOST_CONSULTED])
+    led = tuple(sorted(found - set(ASKED_FOR)))
+    if len(led) > MOST_CONSULTED:
+        raise UsageError(
+            f"the image has {len(led)} files outside of /usr or below /usr/local that its programs come to, such as "
+            f"/{led[0]}: rooms guard at most {MOST_CONSULTED}. Move programs of its /usr/local to /usr, or remove them"
+        )
+    return led
 
 
 def _led_to(root: Path, path: str) -> Iterator[str]:
     """What a link leads to outside of /usr, from hop to hop."""
-    for _ in range(10):
-        try:
-            target = os.readlink(root / path)  # noqa: PTH115
-        except OSError:
-            return
-        path = posixpath.normpath(posixpath.join("/", posixpath.dirname(path), target)).lstrip("/")
-        if path.split("/")[0] in OUTSIDE and "/" in path and not path.startswith("etc/alternatives/"):
-            yield "/".join(path.split("/")[:2]) if path.startswith("opt/") else path
+    links, end = resolve(str(root).rstrip("/"), path)
+    for name in (*links, end or ""):
+        if name.split("/")[0] in OUTSIDE and "/" in name and not name.startswith("etc/alternatives/"):
+            yield "/".join(name.split("/")[:2]) if name.startswith("opt/") else name
 
 
 def _below(root: Path, top: str, deep: int) -> Iterator[tuple[str, bool]]:

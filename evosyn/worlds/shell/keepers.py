@@ -73,14 +73,10 @@ class Keepers:
         slot = next(self._slots)
         groups = self.groups
 
-        def enter(slot: int) -> list[str]:
-            command = groups.enter(slot) if groups is not None else []
-            if groups is not None:
-                groups.allow(slot, MEMORY_MB + ROOM_MB + STORE_MB)
-            return command
-
+        command = groups.enter(slot) if groups is not None else []
+        bounded = groups is not None and groups.allow(slot, MEMORY_MB + ROOM_MB + STORE_MB)
         try:
-            keeper = KeeperProcess(image.spec(self.identity, 0 if groups else MEMORY_MB), slot, enter)
+            keeper = KeeperProcess(image.spec(self.identity, 0 if bounded else MEMORY_MB), slot, command)
         except SandboxUnavailable:
             if groups is not None:
                 groups.leave(slot)

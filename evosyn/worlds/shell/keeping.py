@@ -11,7 +11,7 @@ import os
 import platform
 import socket
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -74,8 +74,11 @@ class KeeperSpec:
 class KeeperProcess:
     """One keeper. Used by one thread at a time."""
 
-    def __init__(self, spec: KeeperSpec, slot: int, enter: Callable[[int], list[str]] = lambda _slot: []) -> None:
+    def __init__(self, spec: KeeperSpec, slot: int, enter: Sequence[str] = ()) -> None:
         """
+        Args:
+            enter: the beginning of a command line.
+
         Raises:
             SandboxUnavailable: it does not start here; the message says why.
         """
@@ -85,7 +88,7 @@ class KeeperProcess:
         command = [_jail.interpreter(), "-I", "-S", "-B", "-c", _BOOT, str(theirs.fileno()), root, *_PACKAGES]
         with theirs:
             self._process = subprocess.Popen(
-                [*enter(slot), *command],
+                [*enter, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

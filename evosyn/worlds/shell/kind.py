@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Literal, NamedTuple, TypeVar
 
 from evosyn.errors import CorruptRun, SandboxUnavailable, StateTooLarge, UnavailableError, UsageError
-from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, Status
+from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, ShellScript, Status
 from evosyn.shell_world import Need, ShellWorld
 from evosyn.sources import deciding_sources
 from evosyn.worlds.shell.images import Image, build
@@ -28,6 +28,8 @@ INIT_S = 60.0
 START_S = 30.0
 REPLAY_S = 30.0
 """Of one action that is done again."""
+READ_S, MAX_READ = 30.0, 1000
+"""To see whether a script can be read, and of how many that is kept."""
 ATTEMPTS = 3
 Done = TypeVar("Done")
 
@@ -87,6 +89,7 @@ class ShellWorlds:
             stack.callback(self._pool.shutdown, cancel_futures=True)
             self._finalizer = weakref.finalize(self, stack.pop_all().close)
         self._first_lock = threading.Lock()
+        self._reading_errors = dict[tuple[str, ShellScript, str], str]()
 
     @property
     def level(self) -> Level:
@@ -295,39 +298,71 @@ class ShellWorlds:
             return (ItemOutcome(Status.LOAD_ERROR, detail=str(error)),) * items
         except _RoomsLost as error:
             return (ItemOutcome(Status.INFRASTRUCTURE, detail=str(error)),) * items
-        left, said = job.limits.budget_s, tuple[str, ...]()
+        said = tuple[str, ...]()
         outcomes = list[ItemOutcome]()
         if job.says and replay is not None:
             value = {"out": replay.out, "err": "", "exit": replay.exit, "truncated": replay.truncated}
             outcomes.append(ItemOutcome(Status.OK, value))
             said = (replay.out.strip(),)
-        for cell in job.cells:
-            if left <= 0:
-                outcomes.append(ItemOutcome(Status.NOT_RUN, detail="the time of the job was spent"))
-                continue
-            asked = replace(cell, arguments=(*said, *cell.arguments))
-            outcomes.append(self._cell(asked, job.limits, image, state, world.cwd))
-            left -= outcomes[-1].seconds
-        return tuple(outcomes)
+        cells = [replace(cell, arguments=(*said, *cell.arguments)) for cell in job.cells]
+        return (*outcomes, *(self._cell(cell, job.limits, image, state, world.cwd) for cell in cells))
 
     def _cell(self, cell: ShellCell, limits: Limits, image: Image, state: ShellState, cwd: str) -> ItemOutcome:
         why = ""
         for _ in range(ATTEMPTS):
             try:
-                with self._keepers.lent(image) as keeper:
-                    room = Room(keeper, self.states, cwd)
-                    room.open(state, guarded=cell.view == "guarded", disk_mb=CELL_MB, net=False)
-                    ran = room.run(
-                        cell.script, cell.arguments, cpu_s=limits.cpu_s, wall_s=limits.wall_s,
-                        output=limits.output_kb << 10,
-                    )  # fmt: skip
-                    room.close()
-                return outcome_of(ran)
-            except RoomRefused as error:
-                return ItemOutcome(Status.KILLED, detail=f"no room over this state: {error}")
+                return self._outcome(cell, limits, image, state, cwd)
             except (RoomLost, CorruptRun, UnavailableError) as error:
                 why = str(error)
         return ItemOutcome(Status.INFRASTRUCTURE, detail=f"room lost {ATTEMPTS} times: {why}")
+
+    def _outcome(self, cell: ShellCell, limits: Limits, image: Image, state: ShellState, cwd: str) -> ItemOutcome:
+        """What a cell comes to. What cannot be done over the first state either is none of a solution's doing."""
+        first = ShellState(state.image, state.layers[: state.first], state.first)
+        try:
+            ran = self._run_script(cell, limits, image, state, cwd)
+        except RoomRefused as error:
+            try:
+                self._reading_error(cell, image, first, cwd)
+            except RoomRefused as ours:
+                return ItemOutcome(Status.INFRASTRUCTURE, detail=f"no room could be laid out: {ours}")
+            return ItemOutcome(Status.KILLED, detail=f"no room over this state: {error}")
+        failed = ran.refused or (ran.exit and ran.err)
+        if failed and (why := self._reading_error(cell, image, first, cwd)):
+            return ItemOutcome(Status.TESTING_BROKEN, detail=why, seconds=ran.seconds)
+        return outcome_of(ran)
+
+    def _reading_error(self, cell: ShellCell, image: Image, first: ShellState, cwd: str) -> str:
+        """Why a script cannot be read in the first state, where nothing of a solution is; empty where it can.
+
+        Raises:
+            RoomLost: there is no room over the first state.
+        """
+        key = first.id, cell.script, cell.view
+        error = self._reading_errors.get(key)
+        if error is None:
+            ran = self._run_script(replace(cell, arguments=()), Limits(READ_S), image, first, cwd, read=True)
+            if not ran.refused and (ran.exit is None or ran.exit < 0):
+                raise RoomLost("a script was not read to its end")
+            error = ran.refused or (ran.exit and (ran.err[:300] or "it cannot be read")) or ""
+            if len(self._reading_errors) >= MAX_READ:
+                self._reading_errors.clear()
+            self._reading_errors[key] = error
+        return error
+
+    def _run_script(
+        self, cell: ShellCell, limits: Limits, image: Image, state: ShellState, cwd: str, *, read: bool = False
+    ) -> Ran:
+        """Run a cell's script, or see whether it can be read."""
+        with self._keepers.lent(image) as keeper:
+            room = Room(keeper, self.states, cwd)
+            room.open(state, guarded=cell.view == "guarded", disk_mb=CELL_MB, net=False)
+            ran = room.run(
+                cell.script, cell.arguments, cpu_s=limits.cpu_s, wall_s=limits.wall_s, output=limits.output_kb << 10,
+                read=read,
+            )  # fmt: skip
+            room.close()
+        return ran
 
     def close(self) -> None:
         self._finalizer()
@@ -346,7 +381,7 @@ def _lacking(needs: Sequence[Need]) -> str:
 def outcome_of(ran: Ran) -> ItemOutcome:
     """Facts of a cell as an item of a job."""
     if ran.refused:
-        return ItemOutcome(Status.LOAD_ERROR, detail=ran.refused)
+        return ItemOutcome(Status.KILLED, detail=f"cannot be started over this state: {ran.refused}")
     if ran.exit is None:
         return ItemOutcome(Status.TIMEOUT, detail="over its time limit", seconds=ran.seconds)
     if ran.exit < 0:

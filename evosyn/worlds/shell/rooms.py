@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evosyn.jobs import ShellScript
+from evosyn.jobs import ScriptLanguage, ShellScript
 from evosyn.records import Json
 from evosyn.worlds.shell.keeping import KeeperLost, KeeperProcess
 from evosyn.worlds.shell.states import ShellState, StateStore
@@ -84,7 +84,8 @@ class Room:
             {
                 "do": "open",
                 "layers": names,
-                "guard": state.first if guarded else -1,
+                "first": state.first,
+                "guarded": guarded,
                 "disk_mb": disk_mb,
                 "inodes": INODES,
                 "net": net,
@@ -100,8 +101,12 @@ class Room:
         cpu_s: float,
         wall_s: float,
         output: int = OUTPUT_BYTES,
+        read: bool = False,
     ) -> Ran:
         """Run a script in a process of its own; nothing of it goes on afterwards.
+
+        Args:
+            read: only see whether it can be read: status 0.
 
         Raises:
             RoomLost: the room is gone.
@@ -109,7 +114,7 @@ class Room:
         words = [word.encode("utf-8", "replace") for word in (script.code, *arguments)]
         if any(len(word) > SCRIPT_BYTES or b"\0" in word for word in words):
             return Ran(None, "", "", 0.0, False, f"a script and an argument have at most {SCRIPT_BYTES} bytes, no NUL")
-        started = ["python3", "-I", "-S", "-B", "-c", ""] if script.language == "python" else _BASH
+        started = (_READ if read else _STARTED)[script.language]
         request: dict[str, Json] = {"how": "run", "argv": started, "cpu_s": cpu_s, "stays": False}
         facts, data = self._command(request, b"\0".join(words), wall_s, min(output, OUTPUT_BYTES))
         if "refused" in facts:
@@ -172,7 +177,13 @@ class Room:
         return facts, output
 
 
-_BASH = ["bash", "--noprofile", "--norc", "-p", "-c", "", "script"]
+_PYTHON, _BASH = ["python3", "-I", "-S", "-B", "-c"], ["bash", "--noprofile", "--norc", "-p"]
+_STARTED: Mapping[ScriptLanguage, list[str]] = {"python": [*_PYTHON, ""], "bash": [*_BASH, "-c", "", "script"]}
+_READ: Mapping[ScriptLanguage, list[str]] = {
+    "python": [*_PYTHON, "import sys; compile(sys.argv[1], 'script', 'exec')", ""],
+    "bash": [*_BASH, "-O", "extglob", "-n", "-c", "", "script"],
+}
+"""What may be read once it has run (`shopt -s extglob`) is read."""
 
 
 def cleaned(data: bytes) -> str:

@@ -24,7 +24,7 @@ FAR = 2.0**40
 """Seconds from the epoch beyond which no file system keeps a time."""
 _KEY = "EVOSYN.opaque"
 _MADE = "EVOSYN.made"
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 Span = tuple[float, float]
@@ -52,8 +52,8 @@ def pack(folder: str, out: IO[bytes] | None, made: Span, below: Sequence[Span] =
         head = tarfile.TarInfo(".")
         head.type, head.pax_headers = tarfile.DIRTYPE, {_MADE: f"{made[0]} {made[1]}"}
         tar.addfile(head)
-        top = os.open(folder, _FOLDER)
-        for parent, name, path, seen in _walk(top, ""):
+        top = os.open(folder, FOLDER)
+        for parent, name, path, seen in walk(top, ""):
             if stat.S_ISSOCK(seen.st_mode):
                 continue
             entry, content = _entry(parent, name, path, seen), None
@@ -73,7 +73,7 @@ def pack(folder: str, out: IO[bytes] | None, made: Span, below: Sequence[Span] =
     return digest.hexdigest()
 
 
-def _walk(folder: int, path: str) -> Iterator[tuple[int, str, str, os.stat_result]]:
+def walk(folder: int, path: str) -> Iterator[tuple[int, str, str, os.stat_result]]:
     """Everything below an open folder, in the order of names as bytes: parent's handle, name, path, status."""
     stack = [(folder, path, iter(_names(folder)))]
     while stack:
@@ -86,7 +86,7 @@ def _walk(folder: int, path: str) -> Iterator[tuple[int, str, str, os.stat_resul
         seen = os.stat(name, dir_fd=handle, follow_symlinks=False)
         yield handle, name, f"{where}{name}", seen
         if stat.S_ISDIR(seen.st_mode):
-            inner = os.open(name, _FOLDER, dir_fd=handle)
+            inner = os.open(name, FOLDER, dir_fd=handle)
             stack.append((inner, f"{where}{name}/", iter(_names(inner))))
 
 
@@ -100,7 +100,7 @@ def _entry(parent: int, name: str, path: str, seen: os.stat_result) -> tarfile.T
     entry.mtime = min(max(seen.st_mtime_ns // 1000 / 1e6, -FAR), FAR)
     if stat.S_ISDIR(seen.st_mode):
         entry.type = tarfile.DIRTYPE
-        inner = os.open(name, _FOLDER, dir_fd=parent)
+        inner = os.open(name, FOLDER, dir_fd=parent)
         if OPAQUE in os.listxattr(inner):
             entry.pax_headers = {_KEY: "y"}
         os.close(inner)
@@ -136,7 +136,7 @@ def unpack(source: IO[bytes], folder: str, *, whole: bool = False) -> Span | Non
         whole: it is an image from elsewhere: devices are left out, and links to other entries are followed.
     """
     made: Span | None = None
-    handles: list[tuple[str, int]] = [("", os.open(folder, _FOLDER))]
+    handles: list[tuple[str, int]] = [("", os.open(folder, FOLDER))]
     with tarfile.open(fileobj=source, mode="r|*") as tar:
         for entry in tar:
             parts = [part for part in entry.name.split("/") if part not in ("", ".")]
@@ -145,7 +145,7 @@ def unpack(source: IO[bytes], folder: str, *, whole: bool = False) -> Span | Non
                 made = (first, last)
             if ".." in parts or not parts:
                 continue
-            parent = _open_parent(handles, parts[:-1], missing=whole)
+            parent = open_parent(handles, parts[:-1], missing=whole)
             if entry.islnk() and whole:
                 _link(handles[0][1], entry.linkname, parent, parts[-1])
             elif not (whole and entry.isdev() and not entry.isfifo()):
@@ -155,7 +155,7 @@ def unpack(source: IO[bytes], folder: str, *, whole: bool = False) -> Span | Non
     return made
 
 
-def _open_parent(handles: list[tuple[str, int]], names: list[str], *, missing: bool) -> int:
+def open_parent(handles: list[tuple[str, int]], names: list[str], *, missing: bool) -> int:
     """The handle of a folder below the first one; what is open on the way there stays so for the next entry."""
     depth = 0
     while depth < len(names) and depth + 1 < len(handles) and handles[depth + 1][0] == names[depth]:
@@ -167,7 +167,7 @@ def _open_parent(handles: list[tuple[str, int]], names: list[str], *, missing: b
         if missing:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, 0o755, dir_fd=above)
-        handles.append((name, os.open(name, _FOLDER, dir_fd=above)))
+        handles.append((name, os.open(name, FOLDER, dir_fd=above)))
     return handles[-1][1]
 
 
@@ -175,7 +175,7 @@ def _link(top: int, target: str, parent: int, name: str) -> None:
     """A second name of a file that was written before."""
     parts = [part for part in target.split("/") if part not in ("", ".", "..")]
     opened: list[tuple[str, int]] = [("", os.dup(top))]
-    where = _open_parent(opened, parts[:-1], missing=False)
+    where = open_parent(opened, parts[:-1], missing=False)
     try:
         os.link(parts[-1], name, src_dir_fd=where, dst_dir_fd=parent, follow_symlinks=False)
     finally:
@@ -205,7 +205,7 @@ def _write(tar: tarfile.TarFile, entry: tarfile.TarInfo, parent: int, name: str)
     if not entry.issym() and not entry.ischr():
         os.chmod(name, entry.mode, dir_fd=parent)
     if entry.pax_headers.get(_KEY):
-        inner = os.open(name, _FOLDER, dir_fd=parent)
+        inner = os.open(name, FOLDER, dir_fd=parent)
         os.setxattr(inner, OPAQUE, b"y")
         os.close(inner)
     if not entry.isdir():
@@ -232,7 +232,7 @@ _MAKERS: dict[bytes, Callable[[tarfile.TarInfo, int, str], None]] = {
 
 def statuses(folder: str) -> Iterator[os.stat_result]:
     """Of everything below a folder."""
-    return (seen for _, _, _, seen in _walk(os.open(folder, _FOLDER), ""))
+    return (seen for _, _, _, seen in walk(os.open(folder, FOLDER), ""))
 
 
 def remove(path: str) -> None:

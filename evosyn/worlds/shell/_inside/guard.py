@@ -8,16 +8,21 @@ outside is found once for an image (`images.consulted`). docs/os-shell.md.
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from evosyn.worlds.shell._inside import kernel
+from evosyn.worlds.shell._inside import archive, kernel
 
 TOP_LINKS = ("bin", "sbin", "lib", "lib64")
 LOCAL = "usr/local"
+OUTSIDE = ("etc", "opt", "var", "srv")
+"""Where links of the system may lead, so that what lies there is guarded too."""
 NAMES = (
+    "usr/bin", "usr/sbin", "usr/lib", "usr/lib32", "usr/lib64", "usr/libexec", "usr/share",
     "etc/ld.so.preload", "etc/ld.so.cache", "etc/ld.so.conf", "etc/ld.so.conf.d", "etc/alternatives",
     "etc/nsswitch.conf", "etc/gitconfig", "etc/magic", "etc/magic.mime", "etc/perl", "etc/terminfo",
     "usr/local/share/perl", "usr/local/lib/site_perl", "usr/local/lib/*/perl",
@@ -25,7 +30,7 @@ NAMES = (
     "usr/local/lib/python3*/*-packages/*.pth",
     "root/.magic", "root/.magic.mgc", "root/.jq", "root/.sqliterc",
 )  # fmt: skip
-"""Settings that programs look for under names of their own, whether the image has them or not."""
+"""What programs look for under names of their own, whether the image has it or not."""
 PYTHON = """
 import os, sys
 words = iter(sys.orig_argv[1:] if sys.flags.safe_path else ())
@@ -41,117 +46,179 @@ for word in words:
 """What Python reads at its start in a guarded view: the modules beside a script come after those of the system, and
 those of the working folder not at all (`PYTHONSAFEPATH`)."""
 PYTHON_HOME = "/dev/python"
+MAX_LINKS, MAX_PARTS, MAX_PATH = 40, 100, 4096
+"""On the way of one path; what has more leads nowhere."""
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL)
+"""What is said of a name that is not there, or is no link or folder."""
+
+
+class ResolvedPath(NamedTuple):
+    """Where a path leads.
+
+    Attributes:
+        links: those on the way, in order.
+        end: None where it has none, or where it comes to what each process has of its own (`/proc/self`).
+    """
+
+    links: list[str]
+    end: str | None
+
+
+def resolve(root: str, path: str, start: str = "") -> ResolvedPath:
+    """Where a path below a root leads, looked up name by name and never out of it. Names have no slash before them.
+
+    Args:
+        start: a folder reached by no link, from which a relative path counts.
+    """
+    links, at = list[str](), "" if path.startswith("/") else start
+    for _ in range(MAX_PARTS):
+        part, _, path = path.partition("/")
+        if part == "..":
+            at = at.rpartition("/")[0]
+        if part not in ("", ".", ".."):
+            here = f"{at}/{part}".lstrip("/")
+            if at == "proc" and (part.isdigit() or part in ("self", "thread-self")):
+                break
+            target = _link_at(f"{root}/{here}")
+            at = here if target is None else "" if target.startswith("/") else at
+            links += [here] if target is not None else []
+            path = path if target is None else f"{target}/{path}"
+        if not path:
+            return ResolvedPath(links, at)
+        if len(links) > MAX_LINKS or len(path) > MAX_PATH:
+            break
+    return ResolvedPath(links, None)
+
+
+def _require_end(root: str, path: str) -> str:
+    """
+    Raises:
+        OSError: it is not known where the path leads, so that nothing there could be guarded.
+    """
+    end = resolve(root, path).end
+    if end is None:
+        raise OSError(errno.ELOOP, f"/{path} leads to what is each process's own, or to no end")
+    return end
+
+
+def _link_at(path: str) -> str | None:
+    try:
+        return os.readlink(path)
+    except OSError as error:
+        if error.errno not in _GONE:
+            raise
+        return None
 
 
 class Before:
-    """The state before anybody worked, at a folder.
+    """What is guarded, taken from the state before anybody worked. The room has no other view of that state.
 
     Args:
+        folder: holds that state.
         consulted: names of the image that its own programs are led to, beside `NAMES`.
-        usr: the whole of /usr is laid over the room by others.
+        trees: mounts, by the names over which they will be laid; those of guarded folders and files are added.
     """
 
-    def __init__(self, folder: str, consulted: Sequence[str], *, usr: bool) -> None:
-        self._folder, self._consulted, self._usr = folder, consulted, usr
+    def __init__(self, folder: str, consulted: Sequence[str], trees: dict[str, int]) -> None:
+        self._patterns = (*TOP_LINKS, *NAMES, *consulted)
+        self.links = dict[str, tuple[str, os.stat_result]]()
+        self._absent, there = set[str](), set[str]()
+        within = [f"usr/{name}" for name in _entries(folder, "usr")]
+        for name in {*within, *_matching(folder, self._patterns)} - {LOCAL}:
+            links, end = resolve(folder, name)
+            self.links |= {link: (os.readlink(f"{folder}/{link}"), os.lstat(f"{folder}/{link}")) for link in links}
+            if end == name or (end and end != LOCAL and end.startswith(tuple(f"{top}/" for top in ("usr", *OUTSIDE)))):
+                (there if os.path.lexists(f"{folder}/{end}") else self._absent).add(end)
+        self._laid = {*trees, *there}
+        alone = [name for name in there if not self._is_laid(os.path.dirname(name))]
+        trees |= {name: kernel.tree_of(f"{folder}/{name}") for name in alone}
 
-    def trees(self) -> dict[str, int]:
-        """Mounts of guarded folders, attached nowhere."""
-        names = [name for name in TOP_LINKS if self._is_folder(name)]
-        if not self._usr and self._is_folder("usr"):
-            within = [f"usr/{name}" for name in os.listdir(f"{self._folder}/usr")]
-            names += [name for name in within if name != LOCAL and self._is_folder(name)]
-        names += [name for name in self._named() if self._is_folder(name)]
-        return {name: kernel.tree_of(f"{self._folder}/{name}") for name in names}
-
-    def _named(self) -> list[str]:
-        """What is guarded by its name, outside of what lies over it anyhow."""
-        named = [found for name in (*NAMES, *self._consulted) for found in _matching(self._folder, name)]
-        return [name for name in named if not (self._usr and name.startswith("usr/"))]
-
-    def _is_folder(self, name: str) -> bool:
-        path = f"{self._folder}/{name}"
-        return os.path.isdir(path) and not os.path.islink(path)
+    def _is_laid(self, name: str) -> bool:
+        """Whether a name is, or lies below, what is laid over the room."""
+        while name and name not in self._laid:
+            name = os.path.dirname(name)
+        return bool(name)
 
     def restore(self) -> None:
-        """Links and files as they were, in the layer that is thrown away; we are root of the room."""
-        for name in ("usr", "etc"):
-            folder(f"/{name}")
-        links = [f"usr/{name}" for name in os.listdir(f"{self._folder}/usr")] if self._is_folder("usr") else []
-        for name in (*TOP_LINKS, *links):
-            if os.path.islink(f"{self._folder}/{name}"):
-                self._as_before(name)
-        new = {found for name in (*NAMES, *self._consulted) for found in _matching("", name)}
-        for name in sorted({*self._named(), *new}):
-            if not self._is_folder(name) and not (self._usr and name.startswith("usr/")):
-                self._as_before(name)
-
-    def _as_before(self, name: str) -> None:
-        """One file or link; or nothing, where there was none."""
-        path, was = f"/{name}", f"{self._folder}/{name}"
-        if os.path.islink(was):
-            target = os.readlink(was)
-            if not os.path.islink(path) or os.readlink(path) != target:
-                folder(os.path.dirname(path))
-                clear(path)
-                os.symlink(target, path)
-        elif (content := _content(was)) is None:
-            clear(path)
-        elif _content(path) != content:
-            folder(os.path.dirname(path))
-            clear(path)
-            with open(path, "wb") as file:
-                file.write(content)
-            os.chmod(path, stat.S_IMODE(os.lstat(was).st_mode))
+        """Links as they were, and nothing where nothing was, in the layer that is thrown away; we are root there."""
+        for name, (target, seen) in self.links.items():
+            if not self._is_laid(name):
+                _lay_link(f"/{name}", target, seen)
+        for name in {*self._absent, *_matching("", self._patterns)}:
+            place = f"{_require_end('', os.path.dirname(name))}/{os.path.basename(name)}".lstrip("/")
+            if place not in self.links and not self._is_laid(place):
+                clear(f"/{place}")
 
 
-def _matching(top: str, pattern: str) -> Iterator[str]:
-    """The names below a folder that a pattern means, by folders that are no links; one without a star means itself."""
-    if "*" in pattern:
-        yield from _below(top, "", pattern.split("/"))
-    else:
-        yield pattern
+def _lay_link(path: str, target: str, seen: os.stat_result) -> None:
+    folder(os.path.dirname(path))
+    now = os.lstat(path) if os.path.islink(path) else None
+    if now is None or os.readlink(path) != target or (now.st_uid, now.st_gid) != (seen.st_uid, seen.st_gid):
+        clear(path)
+        os.symlink(target, path)
+        os.chown(path, seen.st_uid, seen.st_gid, follow_symlinks=False)
+        os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns), follow_symlinks=False)
 
 
-def _below(top: str, done: str, parts: Sequence[str]) -> Iterator[str]:
-    here, first = f"{top}/{done}", parts[0]
-    if os.path.islink(here.rstrip("/")) or not os.path.isdir(here):
-        return
-    for name in fnmatch.filter(os.listdir(here), first) if "*" in first else [first]:
-        if len(parts) > 1:
-            yield from _below(top, f"{done}{name}/", parts[1:])
-        elif os.path.lexists(f"{here}{name}"):
-            yield f"{done}{name}"
+def _matching(root: str, patterns: Sequence[str]) -> set[str]:
+    """The names below a root that patterns mean; one without a star means itself."""
+    found = set[str]()
+    for pattern in patterns:
+        names = [""]
+        for part in pattern.split("/"):
+            if "*" in part:
+                names = [f"{name}/{one}" for name in names for one in fnmatch.filter(_entries(root, name), part)]
+            else:
+                names = [f"{name}/{part}" for name in names]
+        found |= {name.lstrip("/") for name in names}
+    return found
 
 
-def _content(path: str) -> bytes | None:
-    """Of a plain file."""
+def _entries(root: str, name: str) -> list[str]:
+    """Of a folder, also by links; of anything else none."""
+    end = _require_end(root, name)
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.listdir(f"{root}/{end}")
+    except OSError as error:
+        if error.errno not in _GONE:
+            raise
+        return []
+
+
+def cut_links(layer: int, kept: Collection[str]) -> None:
+    """Links of an open layer that lead to what each process has of its own are links still, and nobody follows them.
+
+    A check that compares what it has made with a file (`diff <(...) FILE`) would compare it with itself.
+
+    Args:
+        kept: names that are not the layer's any more.
+    """
+    top = os.open("/", archive.FOLDER)
+    handles, room = [("", top)], os.fstat(top).st_dev
+    for _, name, path, seen in archive.walk(layer, ""):
+        if not stat.S_ISLNK(seen.st_mode) or path in kept:
+            continue
+        folders = path.split("/")[:-1]
+        try:
+            parent = archive.open_parent(handles, folders, missing=False)
+            target = os.readlink(name, dir_fd=parent)
+            end = resolve("", target, "/".join(folders)).end
+        except OSError as error:
+            if error.errno in _GONE:  # something else lies there now
+                continue
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            end = None
+        if end in (None, "", "proc", "dev") and os.fstat(parent).st_dev == room:
+            kernel.attach(kernel.tree_of(name, parent, followed=False), name, parent)
+    for _, handle in handles:
         os.close(handle)
-        return None
-    with os.fdopen(handle, "rb") as file:
-        return file.read()
 
 
 def clear(path: str) -> None:
     """Take something away, whatever it is; only the layer of the room sees it."""
-    if os.path.isdir(path) and not os.path.islink(path):
-        _remove_folder(path)
-    elif os.path.lexists(path):
-        os.unlink(path)
-
-
-def _remove_folder(path: str) -> None:
-    for where, folders, files in os.walk(path, topdown=False):
-        for name in files:
-            os.unlink(os.path.join(where, name))
-        for name in folders:
-            inner = os.path.join(where, name)
-            (os.unlink if os.path.islink(inner) else os.rmdir)(inner)
-    os.rmdir(path)
+    if os.path.lexists(path):
+        archive.remove(path)
 
 
 def folder(path: str) -> None:
@@ -162,6 +229,18 @@ def folder(path: str) -> None:
         if os.path.islink(here) or not os.path.isdir(here):
             clear(here)
             os.mkdir(here, 0o755)
+
+
+def lay(tree: int, path: str) -> None:
+    """Attach a mount at a path, whatever lies there."""
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        folder(path)
+    else:
+        folder(os.path.dirname(path))
+        if os.path.islink(path) or not os.path.isfile(path):
+            clear(path)
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    kernel.attach(tree, path)
 
 
 def lay_python() -> None:

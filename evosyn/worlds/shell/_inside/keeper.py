@@ -147,15 +147,15 @@ class Keeper:
         """Make a room over layers.
 
         Args:
-            request: `layers`: names, lowest first; `guard`: how many of them lie below the guarded view, -1 for none;
-                `disk_mb`, `inodes`, `net`: an own network; `wall_s` as for a command.
+            request: `layers`: names, lowest first; `first`: how many of them are from before anybody worked; `guarded`:
+                what programs read unasked is from there; `disk_mb`, `inodes`; `net`: an own network, for who works.
         """
         self._close()
         lower = [f"/store/layers/{name}" for name in reversed(request["layers"])] + ["/image"]
         for name in request["layers"]:
             self._layers.move_to_end(name)
-        if request["guard"] >= 0:
-            self._show_before(tuple(request["layers"][: request["guard"]]))
+        if request["guarded"]:
+            self._show_before(tuple(request["layers"][: request["first"]]))
         options = f"size={request['disk_mb']}m,nr_inodes={request['inodes']},mode=755"
         kernel.mount("room", "/room", "tmpfs", kernel.NODEV, options)
         for name in ("upper", "work", "root"):

@@ -13,9 +13,10 @@ import struct
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
 _DETACH, _AT_FDCWD, _EMPTY_PATH, _CLONE_TREE, _RECURSIVE = 2, -100, 0x1000, 1, 0x8000
-_OPEN_TREE, _MOVE_MOUNT = 428, 429  # the same on every architecture
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442  # the same on every architecture
+_NO_LINK, _NOSYMFOLLOW = 0x100, 1 << 21
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-_PDEATHSIG, _DUMPABLE, _CAPBSET_DROP = 1, 4, 24
+_PDEATHSIG, _DUMPABLE, _CAPBSET_READ, _CAPBSET_DROP = 1, 4, 23, 24
 KEPT = (0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 27, 29, 31)
 """Capabilities of root in a room, which are those of its user namespace: what Docker leaves, but for chroot."""
 SHORT = frozenset({errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE})
@@ -53,15 +54,22 @@ def unmount(target: str) -> None:
     _done(_libc.umount2(os.fsencode(target), _DETACH), f"unmount {target}")
 
 
-def tree_of(path: str) -> int:
-    """A mount of what lies at a path, attached nowhere yet."""
-    flags = _CLONE_TREE | _RECURSIVE | os.O_CLOEXEC
-    return _done(_libc.syscall(_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags), f"open_tree {path}")
+def tree_of(path: str, folder: int = _AT_FDCWD, *, followed: bool = True) -> int:
+    """A mount of what lies at a path, a link too, attached nowhere yet.
+
+    Args:
+        followed: its links may be followed.
+    """
+    flags = _CLONE_TREE | _RECURSIVE | _NO_LINK | os.O_CLOEXEC
+    tree = _done(_libc.syscall(_OPEN_TREE, folder, os.fsencode(path), flags), f"open_tree {path}")
+    if not followed:
+        change = struct.pack("<4Q", _NOSYMFOLLOW, 0, 0, 0)
+        _done(_libc.syscall(_MOUNT_SETATTR, tree, b"", _EMPTY_PATH, change, len(change)), f"mount_setattr {path}")
+    return tree
 
 
-def attach(tree: int, target: str) -> None:
-    path = os.fsencode(target)
-    _done(_libc.syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, path, 4), f"attach at {target}")
+def attach(tree: int, target: str, folder: int = _AT_FDCWD) -> None:
+    _done(_libc.syscall(_MOVE_MOUNT, tree, b"", folder, os.fsencode(target), 4), f"attach at {target}")
     os.close(tree)
 
 
@@ -77,18 +85,20 @@ def leave_old_root() -> None:
 
 
 def die_with_parent() -> None:
-    _libc.prctl(_PDEATHSIG, 9, 0, 0, 0)
+    _done(_libc.prctl(_PDEATHSIG, 9, 0, 0, 0), "die with the parent")
 
 
 def dumpable(allowed: bool) -> None:
-    _libc.prctl(_DUMPABLE, int(allowed), 0, 0, 0)
+    _done(_libc.prctl(_DUMPABLE, int(allowed), 0, 0, 0), f"dumpable {allowed}")
 
 
 def keep_capabilities() -> None:
     """Give up all but `KEPT`, also for what is started later."""
     for number in range(64):
-        if number not in KEPT and _libc.prctl(_CAPBSET_DROP, number, 0, 0, 0) < 0:
+        if _libc.prctl(_CAPBSET_READ, number, 0, 0, 0) < 0:
             break  # the kernel knows no more
+        if number not in KEPT:
+            _done(_libc.prctl(_CAPBSET_DROP, number, 0, 0, 0), f"give up capability {number}")
     low = sum(1 << number for number in KEPT)
     data = struct.pack("<IIIIII", low, low, 0, 0, 0, 0)
     _done(_libc.capset(struct.pack("<Ii", 0x20080522, 0), data), "capset")

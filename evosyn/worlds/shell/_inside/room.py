@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evosyn.sandbox._inside.seccomp import Filter
-from evosyn.worlds.shell._inside import guard, kernel
+from evosyn.worlds.shell._inside import archive, guard, kernel
 from evosyn.worlds.shell._inside.output import Output
 from evosyn.worlds.shell._inside.shell import Shell
 
@@ -76,10 +76,9 @@ class FirstProcess:
         trees = {f"dev/{name}": kernel.tree_of(f"/dev/{name}") for name in os.listdir("/dev")}
         if self._config["usr"]:
             trees["usr"] = kernel.tree_of("/usr")
-        guarded = request["guard"] >= 0
-        before = guard.Before("/before", self._config["consulted"], usr=bool(self._config["usr"])) if guarded else None
-        if before:
-            trees |= before.trees()
+        before = guard.Before("/before", self._config["consulted"], trees) if request["guarded"] else None
+        solution_layers = [] if request["net"] else request["layers"][request["first"] :]
+        layers = [os.open(f"/store/layers/{name}", archive.FOLDER) for name in solution_layers]
         options = f"lowerdir={':'.join(lower)},upperdir=/room/upper,workdir=/room/work,userxattr"
         kernel.mount("room", "/room/root", "overlay", 0, options)
         kernel.change_root("/room/root")
@@ -92,11 +91,9 @@ class FirstProcess:
         if before:
             guard.lay_python()
         for target, tree in trees.items():
-            if target.startswith("dev/"):
-                os.close(os.open(f"/{target}", os.O_CREAT))
-            else:
-                guard.folder(f"/{target}")
-            kernel.attach(tree, f"/{target}")
+            guard.lay(tree, f"/{target}")
+        for layer in layers:
+            guard.cut_links(layer, before.links if before else ())
         kernel.mount("/proc/sys", "/proc/sys", None, kernel.BIND)
         kernel.mount("none", "/proc/sys", None, kernel.REMOUNT | kernel.BIND | kernel.RDONLY | 14)
         kernel.leave_old_root()
@@ -109,7 +106,8 @@ class FirstProcess:
         if self._config["memory_mb"]:
             most = self._config["memory_mb"] << 21
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        Filter(self._config["filter"].encode("latin-1")).install()
+        if not Filter(self._config["filter"].encode("latin-1")).install():
+            raise OSError("the filter of system calls was refused")
         kernel.keep_capabilities()
         kernel.dumpable(False)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
