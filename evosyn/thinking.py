@@ -186,7 +186,7 @@ class _Separation:
         fence = self._fence
         if fence is None:
             self._fence, self._first = opened_by(line), len(self._answer)
-        elif fence.closes(line):
+        elif fence.closed_by(line) is not None:
             last = self._answer[-1]
             self._answer[-1] = last._replace(blocks=last.blocks + 1)
             self._maybe = self._maybe if self._maybe < self._first else 0

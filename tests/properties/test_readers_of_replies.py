@@ -39,7 +39,9 @@ pytestmark = pytest.mark.slow
 
 # ------------------------------------------------------------------------------------- the same as regular expressions
 MARKDOWN = re.compile(
-    r"^[ \t\r]*(`{3,}(?=[^`\n]*\n)|~{3,})[ \t\r]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t\r]*\1[ \t\r]*$|\Z)", re.M | re.S
+    r"^[ \t\r]*(`{3,}(?=[^`\n]*\n)|~{3,})[ \t\r]*([\w+.-]*)[^\n]*\n"
+    r"(.*?)(?:^[ \t\r]*\1(?![^\W\d_])(?!(?<=`)`|(?<=~)~)|\Z)",
+    re.M | re.S,
 )
 ONE = re.compile(r"^```[ \t\r]*[\w+.-]*[ \t\r]*\n.+?^```[ \t\r]*$", re.DOTALL | re.MULTILINE)
 EDIT = re.compile(
