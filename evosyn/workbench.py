@@ -40,6 +40,7 @@ from evosyn.records import Json, Problem
 from evosyn.rundir import require_free
 from evosyn.running.progress import Usage, usage_of
 from evosyn.sharing import Company
+from evosyn.text.reasoning import AUTO, ReasoningForm
 
 if TYPE_CHECKING:
     from evosyn.agents.tool_ways import ToolActor
@@ -59,12 +60,14 @@ class TeacherConfig(PluginSection):
         name: instead of a model a plug-in: `offline`, `mailbox:DIR`, `replay:FILE@MODEL`, a dotted path.
         replies: reply cache to share with other runs; None for one of this run.
         calls: requests in flight at most.
+        reasoning: how its texts mark reasoning: `auto`, `none`, or the name of a family (docs/reasoning.md).
     """
 
     model: str | None = None
     name: str | None = None
     replies: Path | None = None
     calls: int = Field(default=64, ge=1)
+    reasoning: ReasoningForm = AUTO
 
     @property
     def spec(self) -> str | None:
@@ -396,5 +399,11 @@ class Workbench:
         config = self.config.teacher
         replies = config.replies or (self._out / "replies.sqlite" if self._out else None)
         return TeacherTools(
-            self._seed, config.calls, replies, self.budget, refusals=self._refusals, sandbox=lambda: self.sandbox
+            self._seed,
+            config.calls,
+            replies,
+            self.budget,
+            refusals=self._refusals,
+            reasoning=config.reasoning,
+            sandbox=lambda: self.sandbox,
         )

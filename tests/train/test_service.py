@@ -88,7 +88,7 @@ def test_rows_are_scored_by_id_and_by_their_own_testing(service: RewardService, 
     client = RewardClient(url_of(service))
     items = [{"id": row_of(tasks, "total"), "completion": RIGHT}, {"task": TASK, "completion": WRONG}]
     right, wrong = client.score(items)
-    assert right == {"reward": 1.0, "share": 1.0, "verdict": "P", "parsed": True, "detail": ""}
+    assert right == {"reward": 1.0, "share": 1.0, "verdict": "P", "parsed": True, "cut": False, "detail": ""}
     assert (wrong["reward"], wrong["share"]) == (0.0, 0.5)
 
 

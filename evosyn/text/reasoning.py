@@ -1,0 +1,234 @@
+"""How families of models mark their reasoning, one line a family, and what of a text such marks leave as its answer.
+
+The answer is what follows the textually last mark that ends reasoning; reasoning that was begun and not ended is no
+answer, whatever stands in it. The marks of `think` may also be data; what they are is decided in `evosyn.thinking`.
+Sources: the chat templates of the families, vLLM's `vllm/reasoning`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator
+
+from evosyn.errors import UsageError
+from evosyn.parsing import BOM
+
+AUTO, NONE, THINK, HARMONY, PREFILLED = "auto", "none", "think", "harmony", "-prefilled"
+CUT, OTHER = "cut-in-reasoning", "other-reasoning"
+
+
+class Answer(str):
+    """The answer of a text: what was reasoning is out, and nothing that is left is a mark of it."""
+
+    __slots__ = ()
+
+
+class Thought(NamedTuple):
+    """An answer, and the reasoning that stood in the same text; None where there was none.
+
+    Attributes:
+        fault: why the text may not be paid, as `name: detail`: it was cut in its reasoning, or marks it as no known
+            family does; "" where it is finished.
+        acts: the answer is a call of a tool, with which the family ends its reasoning.
+    """
+
+    answer: Answer
+    reasoning: str | None
+    fault: str = ""
+    acts: bool = False
+
+
+class Family(NamedTuple):
+    """Regular expressions of marks: those that open reasoning, close it, begin an answer (and close it too), begin a
+    call of a tool (likewise, and stay), and end an answer; `always`: it reasons before any answer."""
+
+    opens: str
+    closes: str
+    answers: str = r"(?!)"
+    acts: str = r"(?!)"
+    ends: str = r"(?!)"
+    always: bool = False
+
+
+_CALL = r"<tool_call>\s*<function="
+ACTS = re.compile(_CALL)
+"""A call in Qwen's XML: it ends reasoning of `think` that is open."""
+_TO = r"(?:<\|start\|>assistant\s+to=functions\.|<\|channel\|>\s*commentary\s+to=functions\.)"
+_FINAL = r"<\|channel\|>\s*final(?:\s*<\|constrain\|>[^<\n]*)?(?:<\|message\|>)?"
+_ANSWER = r"<(?:answer|solution)>", r"(?!)", r"</(?:answer|solution)>"
+FAMILIES = {
+    THINK: Family(r"<think(?:ing)?>", r"</think(?:ing)?>", acts=_CALL),
+    HARMONY: Family(r"<\|channel\|>", r"(?!)", _FINAL, _TO, always=True),
+    "mistral": Family(r"\[THINK\]", r"\[/THINK\]"),
+    "reasoning": Family(r"<reasoning>", r"</reasoning>", *_ANSWER),
+    "thought": Family(r"<thoughts?>", r"</thoughts?>", *_ANSWER),
+    "kimi": Family(r"◁think▷", r"◁/think▷"),
+    "seed": Family(r"<seed:think>", r"</seed:think>", ends=r"<seed:eos>"),
+    "gemma4": Family(r"<\|channel>", r"<channel\|>"),
+    "granite": Family(
+        r"Here(?:'s| is) my thought process:|<think>", r"</think>", r"Here(?:'s| is) my response:|<response>",
+        ends=r"</response>",
+    ),
+    "cohere": Family(
+        r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", r"<\|START_(?:RESPONSE|TEXT)\|>", r"<\|START_ACTION\|>"
+    ),
+    "begin-of-thought": Family(r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>", r"<\|begin_of_solution\|>"),
+}  # fmt: skip
+_SKIPPED = Family(r"\Aanalysis", r"(?!)", r"assistant\s*final", r"assistant\s*commentary\s+to=functions\.", always=True)
+"""Harmony as a tokenizer decodes it that leaves its special tokens out: no text says so by itself."""
+FORMS = (AUTO, NONE, THINK, THINK + PREFILLED, *list(FAMILIES)[1:])
+_ROLE = re.compile(
+    r"\s*(?:<\|im_start\|>\s*assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>"
+    r"|<start_of_turn>model|<\|turn>model|<\|start\|>assistant(?=<\|channel\|>))?\s*"
+)
+"""What some tokenizers leave before a reply."""
+_STRANGE = re.compile(
+    r"(<(?P<special>[|｜][^<>|｜\n]{1,64}[|｜]?|[^<>|｜\s]{1,64}[|｜])>|◁[^▷\n]{1,64}▷|\[unused\d+\]"
+    r"|</?[\w:.-]*(?:think|thought|reason|reflect|analys|scratch|rational|deliberat|monolog|inner|hidden|ponder|cot\b)"
+    r"[\w:.-]*>)",
+    re.IGNORECASE,
+)
+_ORDINARY = re.compile(
+    r"tool|func|call|python|action|answer|response|solution|final|text|sentence|bos|end|eo[st]", re.I
+)
+"""Special tokens that begin replies without reasoning."""
+_END = re.compile(
+    r"(?:<[|｜][^<>|｜]{1,64}[|｜]>|\[\|[^\[\]|]{1,64}\|\]|</?s>|<(?:eos|pad|end_of_turn|start_of_turn|turn\||seed:eos)>)\Z"
+)
+"""End marks of the families of models, as a tokenizer decodes them that is told to keep them."""
+MARK_CHARS = 80
+
+
+class _Marks(NamedTuple):
+    """The expressions of a family, compiled: of what names it where a text begins with it, of all marks, and of what
+    stands at the end."""
+
+    opens: re.Pattern[str]
+    begins: re.Pattern[str]
+    all: re.Pattern[str]
+    ends: re.Pattern[str]
+
+
+def check_form(name: str) -> str:
+    """The name of a form of reasoning.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name in FORMS or name.removesuffix(PREFILLED) in FAMILIES:
+        return name
+    near = difflib.get_close_matches(name, FORMS, n=2) or FORMS
+    raise UsageError(f"reasoning={name!r}: no such form of reasoning; {' or '.join(near)} (docs/reasoning.md)")
+
+
+def _checked(name: str) -> str:
+    try:
+        return check_form(name)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+ReasoningForm = Annotated[str, AfterValidator(_checked)]
+"""The name of one, in a configuration."""
+
+
+def form_of(text: str, form: str) -> tuple[str, str]:
+    """The form that a text is read in where `form` was named, and the fault of a text that begins with marks of
+    another one, "" for none. A family's own mark that begins a text names it; else `think` is taken."""
+    start = _start(text)
+    begun = [name for name in FAMILIES if _marks(FAMILIES[name]).begins.match(text, start)]
+    if form == AUTO and begun:
+        return begun[0], ""
+    strange = _STRANGE.match(text, start)
+    own = form in begun or form.removesuffix(PREFILLED) in begun
+    if form == NONE or own or not (begun or strange):
+        return (THINK if form == AUTO else form), ""
+    if not begun and strange and strange["special"] and _ORDINARY.search(strange["special"]):
+        return (THINK if form == AUTO else form), ""
+    mark = strange[0] if strange else text[start : start + 32]
+    whose = f"a mark of {begun[0]}" if begun else "a mark of no family that is known"
+    told = f"the text begins with {mark!r}, {whose}; name its form, `none` where that is no reasoning"
+    return form, f"{OTHER}: {told}"
+
+
+def form_of_prompt(prompt: str, template: str = "") -> str:
+    """The form of replies to a prompt as a chat template renders it, with its generation prompt.
+
+    Args:
+        template: its source: one family's marks in it name the family.
+    """
+    tail = prompt.rstrip()
+    for name, family in FAMILIES.items():
+        found = [
+            one for one in _marks(family).all.finditer(tail, max(0, len(tail) - MARK_CHARS)) if one.end() == len(tail)
+        ]
+        if found and found[0].lastgroup == "closes":
+            return NONE
+        if found and not family.always:
+            return name + PREFILLED
+    marked = [name for name, family in FAMILIES.items() if _marks(family).opens.search(template)]
+    return marked[0] if len(marked) == 1 and marked[0] != THINK else AUTO
+
+
+def separated(text: str, form: str) -> Thought:
+    """Answer and reasoning of a text of a family whose marks are never data."""
+    prefilled, name = form.endswith(PREFILLED), form.removesuffix(PREFILLED)
+    family = _SKIPPED if name == HARMONY and "<|channel|>" not in text else FAMILIES[name]
+    text = text[_start(text) :] if _marks(family).opens.match(text, _start(text)) else text
+    begun, acts = (0 if prefilled or family.always else -1), -1
+    since, thoughts = 0, list[str]()
+    for mark in _marks(family).all.finditer(text):
+        if mark.lastgroup == "opens":
+            begun = mark.end() if begun < 0 else begun
+        elif mark.lastgroup == "acts":
+            acts = mark.start() if begun >= 0 and acts < 0 else acts
+        else:
+            thoughts.append(text[max(since, begun) : mark.start()])
+            since, begun, acts = mark.end(), -1, -1
+    if begun < 0:
+        return Thought(Answer(without_marks(text[since:].lstrip() if thoughts else text, name)), joined(thoughts))
+    if acts >= 0:
+        return Thought(Answer(text[acts:]), joined([*thoughts, text[begun:acts]]), acts=True)
+    return Thought(Answer(""), joined([*thoughts, text[begun:]]), cut_after(text[begun:]))
+
+
+def cut_after(reasoning: str) -> str:
+    """The fault of a text that ends in this reasoning."""
+    return f"{CUT}: the text ends before its answer, {len(reasoning)} characters into its reasoning"
+
+
+def without_marks(text: str, name: str = THINK) -> str:
+    """A text up to the first of the end marks that stand at its end, with nothing but blanks between them."""
+    own = _marks(FAMILIES[name]).ends
+    end = last = len(text)
+    while True:
+        while last and text[last - 1].isspace():
+            last -= 1
+        tail = text[max(0, last - MARK_CHARS) : last]
+        found = _END.search(tail) or own.search(tail)
+        if found is None:
+            return text[:end]
+        end = last = last - len(found[0])
+
+
+def _start(text: str) -> int:
+    found = _ROLE.match(text, len(BOM) if text.startswith(BOM) else 0)
+    return found.end() if found else 0
+
+
+def joined(thoughts: Sequence[str]) -> str | None:
+    """Several pieces of reasoning as one; None for none."""
+    return "\n".join(part.strip() for part in thoughts if part.strip()) if thoughts else None
+
+
+@cache
+def _marks(family: Family) -> _Marks:
+    closes = f"{family.closes}|{family.answers}"
+    every = f"(?P<acts>{family.acts})|(?P<closes>{closes})|(?P<opens>{family.opens})"
+    patterns = (f"(?:{family.opens})", f"(?:{family.opens}|{family.closes})", every, rf"(?:{family.ends})\Z")
+    return _Marks(*(re.compile(one, re.IGNORECASE) for one in patterns))
