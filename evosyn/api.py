@@ -161,10 +161,10 @@ def reward(
         UsageError: a task that is none, by its place and field; not one completion for each task; no such form.
         SandboxUnavailable: the sandbox does not work here.
     """
-    from evosyn.text.reasoning import check_form
+    from evosyn.text.reasoning import form_named
     from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of, reward_judge
 
-    form = check_form(reasoning)
+    form = form_named(reasoning, "reward: reasoning")
     if len(tasks) != len(completions):
         raise UsageError(f"reward: {len(tasks)} tasks and {len(completions)} completions; one for each is needed")
     asked = [_task(one, place) for place, one in enumerate(tasks)]

@@ -297,11 +297,12 @@ class Workbench:
         """See `TeacherConfig.is_model`."""
         return self.config.teacher.is_model
 
-    def teacher(self, model: str | None = None, *, keep: bool = True) -> Teacher:
+    def teacher(self, model: str | None = None, *, keep: bool = True, reasoning: str | None = None) -> Teacher:
         """The teacher of the configuration, or that of another name asked in the same way; the caller closes it.
 
         Args:
             keep: remember its replies in the run.
+            reasoning: in place of the configured form; `none` leaves its texts as they came.
 
         Raises:
             UsageError: none or two are named, or what is named does not exist.
@@ -313,6 +314,7 @@ class Workbench:
         found = registry.find("teachers", spec)
         options = config.options if model is None else {**self._lent_to(found), **self._own.get(model, {})}
         tools = self._tools if keep else replace(self._tools, replies=None)
+        tools = tools if reasoning is None else replace(tools, reasoning=reasoning)
         teacher: Teacher = found.make(tools, options)
         return teacher
 

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator
 
-from evosyn.errors import UsageError
+from evosyn.errors import FormatError, UsageError
 from evosyn.parsing import BOM
 
 AUTO, NONE, THINK, HARMONY, PREFILLED = "auto", "none", "think", "harmony", "-prefilled"
@@ -118,22 +118,28 @@ def check_form(name: str) -> str:
     """The name of a form of reasoning.
 
     Raises:
-        UsageError: there is none of that name.
+        FormatError: there is none of that name.
     """
     if name in FORMS or name.removesuffix(PREFILLED) in FAMILIES:
         return name
-    near = difflib.get_close_matches(name, FORMS, n=2) or FORMS
-    raise UsageError(f"reasoning={name!r}: no such form of reasoning; {' or '.join(near)} (docs/reasoning.md)")
+    near = difflib.get_close_matches(name, FORMS, n=2)
+    known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(FORMS)}"
+    raise FormatError("reasoning", f"{name[:80]!r} is no form of reasoning; {known} (docs/reasoning.md)", name)
 
 
-def _checked(name: str) -> str:
+def form_named(name: str, where: str) -> str:
+    """The same for what a user gives.
+
+    Raises:
+        UsageError: there is none of that name; `where` it was given.
+    """
     try:
         return check_form(name)
-    except UsageError as error:
-        raise ValueError(str(error)) from error
+    except FormatError as error:
+        raise UsageError(f"{where}: {error.reason}") from error
 
 
-ReasoningForm = Annotated[str, AfterValidator(_checked)]
+ReasoningForm = Annotated[str, AfterValidator(check_form)]
 """The name of one, in a configuration."""
 
 
@@ -173,6 +179,11 @@ def form_of_prompt(prompt: str, template: str = "") -> str:
             return name + PREFILLED
     marked = [name for name, family in FAMILIES.items() if _marks(family).opens.search(template)]
     return marked[0] if len(marked) == 1 and marked[0] != THINK else AUTO
+
+
+def is_mark(token: str) -> bool:
+    """Whether a token is a mark of reasoning, or a part of one."""
+    return token == "<|channel|>" or any(_marks(family).all.fullmatch(token) for family in FAMILIES.values())
 
 
 def separated(text: str, form: str) -> Thought:

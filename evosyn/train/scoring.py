@@ -80,13 +80,13 @@ class Scorer:
         """One score per (task, text), in order; what fails for one of them fails for none of the others.
 
         Args:
-            forms: of reasoning, of single texts; None for that of all.
+            forms: of reasoning, of single texts; None for that of its task, or else of all.
 
         Raises:
             SandboxUnavailable: the sandbox is gone for good.
         """
         same: dict[str, Task] = {}  # one record for equal tasks: a testing is read, its generators run, once a batch
-        named = [form or self.reasoning for form in forms or [None] * len(texts)]
+        named = [form or self._form(task) for task, form in zip(tasks, forms or [None] * len(texts), strict=True)]
         asked = [
             (same.setdefault(task.key, task), text, form) for task, text, form in zip(tasks, texts, named, strict=True)
         ]
@@ -110,6 +110,9 @@ class Scorer:
             else:
                 scores.append(score_of(next(results)))
         return scores
+
+    def _form(self, task: Task) -> str:
+        return self.reasoning if task.reasoning == AUTO else task.reasoning
 
     def _read(self, task: Task, text: str, form: str) -> Parsed[Solution] | CellResult:
         domain = self.judge.domains.get(task.problem.domain)

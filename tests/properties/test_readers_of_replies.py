@@ -30,9 +30,9 @@ from evosyn.records import Problem
 from evosyn.sandbox.bundling import harmless, keeps_company
 from evosyn.strategies.grammar.source import read as read_genome
 from evosyn.synthesis.dedup import MinHash
+from evosyn.text.reasoning import without_marks
 from evosyn.textual import shingle_hashes, words
 from evosyn.thinking import without_thinking
-from evosyn.train.reward_function import without_marks
 from evosyn.train.shaping import format_score
 
 pytestmark = pytest.mark.slow
