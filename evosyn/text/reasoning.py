@@ -168,17 +168,27 @@ def form_of_prompt(prompt: str, template: str = "") -> str:
     Args:
         template: its source: one family's marks in it name the family.
     """
-    tail = prompt.rstrip()
-    for name, family in FAMILIES.items():
-        found = [
-            one for one in _marks(family).all.finditer(tail, max(0, len(tail) - MARK_CHARS)) if one.end() == len(tail)
-        ]
-        if found and found[0].lastgroup == "closes":
-            return NONE
-        if found and not family.always:
-            return name + PREFILLED
+    ended = _ending(prompt)
+    if ended is not None:
+        return NONE if ended[1].lastgroup == "closes" else ended[0] + PREFILLED
     marked = [name for name, family in FAMILIES.items() if _marks(family).opens.search(template)]
     return marked[0] if len(marked) == 1 and marked[0] != THINK else AUTO
+
+
+def prefill_of(prompt: str) -> str:
+    """The mark that opens reasoning at the end of a prompt as it is rendered; "" for none."""
+    ended = _ending(prompt)
+    return ended[1][0] if ended is not None and ended[1].lastgroup == "opens" else ""
+
+
+def _ending(prompt: str) -> tuple[str, re.Match[str]] | None:
+    """The family and the mark of it with which a prompt ends."""
+    tail = prompt.rstrip()
+    for name, family in FAMILIES.items():
+        for found in _marks(family).all.finditer(tail, max(0, len(tail) - MARK_CHARS)):
+            if found.end() == len(tail) and not family.always:
+                return name, found
+    return None
 
 
 def is_mark(token: str) -> bool:

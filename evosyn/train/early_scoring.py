@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from transformers import StoppingCriteria, StoppingCriteriaList
 
-from evosyn.train.models import completion_texts
+from evosyn.text.tokenizers import completion_texts
 from evosyn.train.scoring import Scorer, Task
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
 from evosyn.running.ledger import NEVER_CAME
 from evosyn.text.reasoning import AUTO
-from evosyn.train.models import completion_texts
+from evosyn.text.tokenizers import completion_texts, reasoning_of
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ class TransformersGenerator:
 def local_generator(name: str, sampling: TokenSampling, reasoning: str = AUTO) -> TransformersGenerator:
     """A model of this machine or the hub, ready to draw; on the GPU where there is one."""
     from evosyn.train.config import MemoryConfig
-    from evosyn.train.models import check_model, load_model, load_tokenizer, reasoning_of
+    from evosyn.train.models import check_model, load_model, load_tokenizer
 
     check_model(name)
     log.info("loading torch, and %s", name)

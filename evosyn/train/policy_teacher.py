@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 from evosyn.chat import Reply, Request
 from evosyn.errors import UsageError
 from evosyn.records import content_id
+from evosyn.text.tokenizers import reasoning_of
 from evosyn.thinking import settled
 from evosyn.train.config import RlvrConfig
 from evosyn.train.generation import TokenSampling, TransformersGenerator
-from evosyn.train.models import context_of, reasoning_of
+from evosyn.train.models import context_of
 
 SELF = "self"
 WAIT_S = 0.005

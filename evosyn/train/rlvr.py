@@ -21,17 +21,15 @@ from evosyn.ports import Feed, Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.sharing import Company
+from evosyn.text.tokenizers import completion_texts, marks_are_special, reasoning_of
 from evosyn.train.config import RlvrConfig
 from evosyn.train.data import fit_lengths, prompt_of, tasks_of
 from evosyn.train.models import (
     TINY,
     adapter_config,
     check_context,
-    completion_texts,
     context_of,
     load_tokenizer,
-    marks_are_special,
-    reasoning_of,
 )
 from evosyn.train.report import mean_of
 from evosyn.train.rewards import RewardFunction, pass_histogram

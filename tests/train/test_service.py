@@ -306,7 +306,13 @@ def test_functions_for_other_trainers_ask_the_service(service: RewardService, mo
     monkeypatch.setenv("EVOSYN_REWARD_URL", url_of(service))
     truth = json.dumps(TASK)
     assert compute_score("evosyn", RIGHT, truth)["score"] == 1.0
-    assert compute_score("evosyn", WRONG, TASK) == {"score": 0.0, "share": 0.5, "parsed": 1.0, "cut": 0.0, "unknown": 0.0}
+    assert compute_score("evosyn", WRONG, TASK) == {
+        "score": 0.0,
+        "share": 0.5,
+        "parsed": 1.0,
+        "cut": 0.0,
+        "unknown": 0.0,
+    }
     assert [row["score"] for row in compute_scores(["d"] * 2, [RIGHT, "prose"], [truth] * 2)] == [1.0, 0.0]
     completions = [[{"role": "assistant", "content": RIGHT}], [{"role": "assistant", "content": WRONG}]]
     assert trl_reward(["p"] * 2, completions, [truth] * 2) == [1.0, 0.0]
