@@ -70,8 +70,7 @@ def opened_by(line: ReplyLine) -> OpenFence | None:
     return OpenFence(mark, said, line) if mark else None
 
 
-def lines_of(text: str) -> Iterator[ReplyLine]:
-    start = 0
+def lines_of(text: str, start: int = 0) -> Iterator[ReplyLine]:
     while start <= len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end

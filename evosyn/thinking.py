@@ -18,8 +18,7 @@ from evosyn.quoting import QUOTED, is_closed, plain_text
 from evosyn.text import reasoning
 from evosyn.text.reasoning import AUTO, NONE, PREFILLED, THINK, Answer, Thought
 
-_TAG = r"(?:<(?P<close>/?)(?:think|thinking)>|\[(?P<shut>/?)THINK\])"
-TAG = re.compile(_TAG, re.IGNORECASE)
+TAG = re.compile(r"<(?P<close>/?)think(?:ing)?>|\[(?P<shut>/?)THINK\]", re.IGNORECASE)
 MENTION = re.compile(
     r"""(?<=["'`])T(?=["'`])|T(?=\(?\.[*+]|\(?\[[\\^]|\(\?)|(?<=[*+?)])T(?=["'`/])""".replace(
         "T", r"(?:</?think(?:ing)?>|\[/?THINK\])"
@@ -73,10 +72,7 @@ def without_thinking(text: str, form: str = AUTO) -> Thought:
     if named.removesuffix(PREFILLED) != THINK:
         return reasoning.separated(text, named)
     reading = _Separation(text, prefilled=named != THINK)
-    if TAG.search(text) is None:
-        return reading.found()
-    for line in lines_of(text):
-        reading.take(line)
+    reading.take_all()
     return reading.found()
 
 
@@ -102,8 +98,9 @@ class _Separation:
 
     def __init__(self, text: str, *, prefilled: bool) -> None:
         self._text = text
-        self._mentions = {found.start() for found in MENTION.finditer(text)}
-        self._quote = QUOTED.search(text)  # the first that does not end before the place that was last asked for
+        self._tags = [tag.start() for tag in TAG.finditer(text) if MENTION.match(text, tag.start()) is None]
+        # the first quote that does not end before the place that was last asked for
+        self._quote = QUOTED.search(text) if self._tags else None
         self._answer = [_Piece("")]
         self._thoughts: list[str] = []
         self._since: int | None = 0 if prefilled else None  # where reasoning began that is not closed
@@ -113,10 +110,28 @@ class _Separation:
         self._opened = 0  # tags opened in it and not closed
         self._held = 0  # the piece behind a closing tag in it that may end reasoning, 0: none
 
-    def take(self, line: ReplyLine) -> None:
+    def take_all(self) -> None:
+        """Every line up to the last tag, but for those of reasoning without one."""
+        at = number = 0
+        while at < len(self._text):
+            while number < len(self._tags) and self._tags[number] < at:
+                number += 1
+            more = number < len(self._tags)
+            if self._since is not None:
+                if not more:
+                    return
+                at = max(at, self._text.rfind("\n", at, self._tags[number]) + 1)
+            elif not more and not self._held:
+                self._keep(self._text[at:])
+                return
+            line = next(lines_of(self._text, at))
+            self._take(line)
+            at = line.after
+
+    def _take(self, line: ReplyLine) -> None:
         at, end = line.start, line.start + len(line.text)
         for tag in TAG.finditer(self._text, at, end):
-            if tag.start() in self._mentions:
+            if MENTION.match(self._text, tag.start()) is not None:
                 continue
             closes = bool(tag["close"] or tag["shut"])
             if self._since is None and not self._is_quoted(tag.start()):

@@ -341,7 +341,7 @@ class Reason(NamedTuple):
 def read_reply(problem: Problem, domain: Domain, kind: Kind, reply: Reply) -> ReadReply:
     """Read and check a reply; never raises for what it holds."""
     if reply.failure is not None:
-        return ReadReply(None, f"reply-{reply.failure}")
+        return ReadReply(None, f"reply-{reply.failure}", reply.detail)
     parsed: Parsed[Solution | Testing] = domain.read(kind, reply.text, problem)
     if parsed.value is None:
         return ReadReply(None, *named_reason(parsed.reason, "unparsable"))

@@ -30,6 +30,7 @@ from evosyn.teachers.limits import SAID_AFTER_S, AdaptiveLimit, Breaker, PerMinu
 from evosyn.teachers.transports import Transport
 from evosyn.text.reasoning import AUTO, CUT, OTHER
 from evosyn.thinking import settled
+from evosyn.toolcalls import heard
 
 log = logging.getLogger(__name__)
 Price: TypeAlias = Callable[[int, int], float | None]
@@ -174,6 +175,9 @@ class ChatTeacher:
         request = Request((Message("user", QUESTION),), purpose, params)
         for _ in range(2):
             reply = await self._ask(request_key(self._name, request), request, strict=True)
+            if heard(reply.text) is not None:
+                told = "answers a plain question with a call of a tool, and none was offered"
+                raise TeacherUnavailable(f"{self._place}: {told}. Start the server without its parser of tool calls")
             if reply.failure is None:
                 return reply
             request = replace(roomier(request, reply), sample=1)
@@ -235,14 +239,14 @@ class ChatTeacher:
                     raise self._unavailable(error) from error
                 if error.kind is Failure.BAD_REQUEST:
                     self._refused(error, strict=strict)
-                    return Reply(key, "", self._name, failure="bad-request", cost=0.0)
+                    return Reply(key, "", self._name, failure="bad-request", cost=0.0, detail=str(error))
                 self._breaker.failed(error)
                 if error.kind is not Failure.RATE:
                     attempt += 1
                     if attempt > self._config.retries:
                         if self._answers > answers or (not strict and await self._answers_others(request)):
                             return Reply(key, "", self._name, failure=_kept_name(error.kind), cost=0.0)
-                        if not self._answers:
+                        if not self._answers or error.kind is Failure.NO_MODEL:
                             raise self._unavailable(error, f" ({attempt} times)") from error
                 wait = max(error.retry_after, 0.25 * 2 ** min(attempt, 6))
                 await asyncio.sleep(wait * (1.0 + jitter.random() * 0.25))

@@ -44,26 +44,30 @@ class Thought(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Regular expressions of marks: those that open reasoning, close it, begin an answer (and close it too), begin a
-    call of a tool (likewise, and stay), and end an answer; `always`: it reasons before any answer."""
+    """Regular expressions of marks, each begun by plain letters: of those that open reasoning, close it, begin
+    an answer (and close it), begin a call of a tool (likewise, and stay), end an answer.
+
+    Attributes:
+        always: it reasons before it answers.
+    """
 
     opens: str
     closes: str
-    answers: str = r"(?!)"
-    acts: str = r"(?!)"
-    ends: str = r"(?!)"
+    answers: str = ""
+    acts: str = ""
+    ends: str = ""
     always: bool = False
 
 
 _CALL = r"<tool_call>\s*<function="
 ACTS = re.compile(_CALL)
 """A call in Qwen's XML: it ends reasoning of `think` that is open."""
-_TO = r"(?:<\|start\|>assistant\s+to=functions\.|<\|channel\|>\s*commentary\s+to=functions\.)"
+_TO = r"<\|start\|>assistant\s+to=functions\.|<\|channel\|>\s*commentary\s+to=functions\."
 _FINAL = r"<\|channel\|>\s*final(?:\s*<\|constrain\|>[^<\n]*)?(?:<\|message\|>)?"
-_ANSWER = r"<(?:answer|solution)>", r"(?!)", r"</(?:answer|solution)>"
+_ANSWER = r"<(?:answer|solution)>", "", r"</(?:answer|solution)>"
 FAMILIES = {
     THINK: Family(r"<think(?:ing)?>", r"</think(?:ing)?>", acts=_CALL),
-    HARMONY: Family(r"<\|channel\|>", r"(?!)", _FINAL, _TO, always=True),
+    HARMONY: Family(r"<\|channel\|>", "", _FINAL, _TO, always=True),
     "mistral": Family(r"\[THINK\]", r"\[/THINK\]"),
     "reasoning": Family(r"<reasoning>", r"</reasoning>", *_ANSWER),
     "thought": Family(r"<thoughts?>", r"</thoughts?>", *_ANSWER),
@@ -79,7 +83,7 @@ FAMILIES = {
     ),
     "begin-of-thought": Family(r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>", r"<\|begin_of_solution\|>"),
 }  # fmt: skip
-_SKIPPED = Family(r"\Aanalysis", r"(?!)", r"assistant\s*final", r"assistant\s*commentary\s+to=functions\.", always=True)
+_SKIPPED = Family(r"\Aanalysis", "", r"assistant\s*final", r"assistant\s*commentary\s+to=functions\.", always=True)
 """Harmony as a tokenizer decodes it that leaves its special tokens out: no text says so by itself."""
 FORMS = (AUTO, NONE, THINK, THINK + PREFILLED, *list(FAMILIES)[1:])
 _ROLE = re.compile(
@@ -105,13 +109,16 @@ MARK_CHARS = 80
 
 
 class _Marks(NamedTuple):
-    """The expressions of a family, compiled: of what names it where a text begins with it, of all marks, and of what
-    stands at the end."""
+    """The expressions of a family, compiled: of each kind of mark, of any, and of one that begins or ends a text."""
 
-    opens: re.Pattern[str]
+    acts: re.Pattern[str]
+    closes: re.Pattern[str]
+    any: re.Pattern[str]
     begins: re.Pattern[str]
-    all: re.Pattern[str]
     ends: re.Pattern[str]
+
+    def kind(self, mark: str) -> str:
+        return "acts" if self.acts.fullmatch(mark) else "closes" if self.closes.fullmatch(mark) else "opens"
 
 
 def check_form(name: str) -> str:
@@ -170,43 +177,52 @@ def form_of_prompt(prompt: str, template: str = "") -> str:
     """
     ended = _ending(prompt)
     if ended is not None:
-        return NONE if ended[1].lastgroup == "closes" else ended[0] + PREFILLED
-    marked = [name for name, family in FAMILIES.items() if _marks(family).opens.search(template)]
+        return ended.family + PREFILLED if ended.opens else NONE
+    marked = [name for name, family in FAMILIES.items() if re.search(family.opens, template)]
     return marked[0] if len(marked) == 1 and marked[0] != THINK else AUTO
 
 
 def prefill_of(prompt: str) -> str:
     """The mark that opens reasoning at the end of a prompt as it is rendered; "" for none."""
     ended = _ending(prompt)
-    return ended[1][0] if ended is not None and ended[1].lastgroup == "opens" else ""
+    return ended.mark if ended is not None and ended.opens else ""
 
 
-def _ending(prompt: str) -> tuple[str, re.Match[str]] | None:
-    """The family and the mark of it with which a prompt ends."""
+class _Ending(NamedTuple):
+    """The mark with which a prompt ends."""
+
+    family: str
+    mark: str
+    opens: bool
+
+
+def _ending(prompt: str) -> _Ending | None:
     tail = prompt.rstrip()
     for name, family in FAMILIES.items():
-        for found in _marks(family).all.finditer(tail, max(0, len(tail) - MARK_CHARS)):
+        for found in _marks(family).any.finditer(tail, max(0, len(tail) - MARK_CHARS)):
             if found.end() == len(tail) and not family.always:
-                return name, found
+                return _Ending(name, found[0], _marks(family).kind(found[0]) == "opens")
     return None
 
 
 def is_mark(token: str) -> bool:
     """Whether a token is a mark of reasoning, or a part of one."""
-    return token == "<|channel|>" or any(_marks(family).all.fullmatch(token) for family in FAMILIES.values())
+    return token == "<|channel|>" or any(_marks(family).any.fullmatch(token) for family in FAMILIES.values())
 
 
 def separated(text: str, form: str) -> Thought:
     """Answer and reasoning of a text of a family whose marks are never data."""
     prefilled, name = form.endswith(PREFILLED), form.removesuffix(PREFILLED)
     family = _SKIPPED if name == HARMONY and "<|channel|>" not in text else FAMILIES[name]
-    text = text[_start(text) :] if _marks(family).opens.match(text, _start(text)) else text
+    marks = _marks(family)
+    text = text[_start(text) :] if marks.begins.match(text, _start(text)) else text
     begun, acts = (0 if prefilled or family.always else -1), -1
     since, thoughts = 0, list[str]()
-    for mark in _marks(family).all.finditer(text):
-        if mark.lastgroup == "opens":
+    for mark in marks.any.finditer(text):
+        kind = marks.kind(mark[0])
+        if kind == "opens":
             begun = mark.end() if begun < 0 else begun
-        elif mark.lastgroup == "acts":
+        elif kind == "acts":
             acts = mark.start() if begun >= 0 and acts < 0 else acts
         else:
             thoughts.append(text[max(since, begun) : mark.start()])
@@ -249,7 +265,12 @@ def joined(thoughts: Sequence[str]) -> str | None:
 
 @cache
 def _marks(family: Family) -> _Marks:
-    closes = f"{family.closes}|{family.answers}"
-    every = f"(?P<acts>{family.acts})|(?P<closes>{closes})|(?P<opens>{family.opens})"
-    patterns = (f"(?:{family.opens})", f"(?:{family.opens}|{family.closes})", every, rf"(?:{family.ends})\Z")
-    return _Marks(*(re.compile(one, re.IGNORECASE) for one in patterns))
+    flags = re.IGNORECASE if family.opens.startswith("<") else 0  # letters are found faster as they are
+    closes = _either(family.answers, family.closes)
+    every, begins = _either(family.acts, closes, family.opens), _either(family.opens, family.closes)
+    whole = (family.acts, closes, every, begins, rf"(?:{family.ends or '(?!)'})\Z")
+    return _Marks(*(re.compile(one or "(?!)", flags) for one in whole))
+
+
+def _either(*patterns: str) -> str:
+    return "|".join(one for one in patterns if one)
