@@ -13,8 +13,8 @@ Purpose: TypeAlias = Literal["problem", "solution", "testing", "inputs"]
 """What a domain asks for; `inputs` are the large ones of a testing, whose outputs good solutions agree on."""
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """The parameters that bound a reply."""
-WAS_CUT = ("truncated", CUT)
-"""Failures of replies that lacked room."""
+WAS_CUT, REPEATS = ("truncated", CUT), "repeats-itself"
+"""Failures of replies that lacked room, and of those that would never have enough."""
 MORE_ROOM = 4
 """A reply that was cut is asked for once more with so many times the length."""
 
@@ -64,7 +64,7 @@ class Reply:
     Attributes:
         id: content id of (model, messages, params, sample): names the call in journals and provenance.
         failure: None, or why the text cannot be used: `empty`, `truncated`, `refused`, `bad-request`, `timeout`,
-            `server`, `transport`, or the name of a fault of `evosyn.text.reasoning.Thought`.
+            `server`, `transport`, `repeats-itself`, or the name of a fault of `evosyn.text.reasoning.Thought`.
         reasoning: the model's reasoning, kept apart from `text`.
         cost: in dollars, 0.0 where free, None where the price is unknown.
         cached: answered from the cache, so nothing was spent this time.

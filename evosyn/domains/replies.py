@@ -14,10 +14,13 @@ from evosyn.codeblocks import CodeBlock, binding, is_defining, may_bind, open_bl
 from evosyn.fences import Fence, markdown_fences, without_fences
 from evosyn.parsing import literal, tree_or_none
 from evosyn.records import Json, json_text
+from evosyn.text.reasoning import Answer
 
 MAX_REPLY = 1_000_000
 """Characters of a reply that are read."""
 PYTHON = ("python", "py", "python3")
+_SIGNS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_CLOSES = {"[": "]", "{": "}"}
 _BLEMISH = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|//[^\n]*+|,(?=(?:\s|//[^\n]*+)*+[\]}])', re.DOTALL)
 """One match for each quoted text and each remark, so that a quote or a comma in them is none; a quote that is never
 closed quotes the rest, so that none is looked at twice."""
@@ -59,6 +62,23 @@ def json_values(text: str) -> list[Json]:
     """Every JSON value that the reply holds, the last one first."""
     values = [read_json(one.text) for one in answers(text)]
     return [value for value in values if value is not None]
+
+
+def before_cut(text: str) -> str:
+    """A reply that was cut with the whole objects of the list that its JSON is, closed as it would have been; "" where
+    there is none."""
+    found = fences(text)
+    body = found[-1].text if found else text[:MAX_REPLY]
+    opened: list[str] = []
+    whole, closers = 0, ""
+    for sign in _SIGNS.finditer(body):
+        if sign[0] in _CLOSES:
+            opened.append(_CLOSES[sign[0]])
+        elif opened and sign[0] == opened[-1]:
+            opened.pop()
+            if sign[0] == "}" and (not opened or (opened[-1] == "]" and opened.count("]") == 1)):
+                whole, closers = sign.end(), "".join(reversed(opened))
+    return Answer(body[:whole] + closers if opened else text) if whole else ""
 
 
 def read_json(text: str) -> Json | None:
