@@ -27,8 +27,6 @@ MENTION = re.compile(
     re.IGNORECASE,
 )
 """A tag in quotes, or in a regular expression: a program about such tags, and no reasoning."""
-_WHOLE = re.compile(r"\s*<answer>(.*)</answer>\s*", re.IGNORECASE | re.DOTALL)
-"""What some models write behind their reasoning."""
 _REST = re.compile(r"[^\S\n]*$", re.MULTILINE)
 _FIRST = re.compile(r"\s*(?:<think(?:ing)?>.*?</think(?:ing)?>|\[THINK\].*?\[/THINK\])\s*", re.IGNORECASE | re.DOTALL)
 
@@ -160,8 +158,6 @@ class _Separation:
         elif not self._thoughts:
             answer = self._text
         answer = reasoning.without_marks(answer.lstrip() if self._thoughts else answer)
-        whole = _WHOLE.fullmatch(answer) if self._thoughts else None
-        answer = whole[1] if whole else answer
         return Thought(Answer(answer), reasoning.joined(self._thoughts), fault, acts is not None)
 
     def _keep(self, text: str) -> None:

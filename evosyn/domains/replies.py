@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from evosyn.codeblocks import CodeBlock, binding, is_defining, may_bind, open_blocks
+from evosyn.codeblocks import CodeBlock, binding, is_defining, may_bind, open_blocks, tagged
 from evosyn.fences import Fence, markdown_fences, without_fences
 from evosyn.parsing import literal, tree_or_none
 from evosyn.records import Json, json_text
@@ -32,10 +32,12 @@ def fences(text: str) -> list[Fence]:
 
 
 def python_blocks(text: str) -> list[CodeBlock]:
-    """What may be Python, in order: fences that say so and unmarked ones; the whole text if it has no fence."""
+    """What may be Python, in order: fences that say so and unmarked ones; without a fence what stands between
+    the tags with which the text begins, else the whole text."""
     found = fences(text)
     blocks = [CodeBlock(fence.text, fence.start) for fence in found if fence.language in (*PYTHON, "")]
-    return blocks if found else [CodeBlock(text[:MAX_REPLY], 0)]
+    between = list(tagged(text[:MAX_REPLY])) if text.lstrip()[:1] == "<" else []
+    return blocks if found else between or [CodeBlock(text[:MAX_REPLY], 0)]
 
 
 def sets_of_blocks(text: str) -> Iterator[Sequence[CodeBlock]]:

@@ -64,13 +64,12 @@ ACTS = re.compile(_CALL)
 """A call in Qwen's XML: it ends reasoning of `think` that is open."""
 _TO = r"<\|start\|>assistant\s+to=functions\.|<\|channel\|>\s*commentary\s+to=functions\."
 _FINAL = r"<\|channel\|>\s*final(?:\s*<\|constrain\|>[^<\n]*)?(?:<\|message\|>)?"
-_ANSWER = r"<(?:answer|solution)>", "", r"</(?:answer|solution)>"
 FAMILIES = {
     THINK: Family(r"<think(?:ing)?>", r"</think(?:ing)?>", acts=_CALL),
     HARMONY: Family(r"<\|channel\|>", "", _FINAL, _TO, always=True),
     "mistral": Family(r"\[THINK\]", r"\[/THINK\]"),
-    "reasoning": Family(r"<reasoning>", r"</reasoning>", *_ANSWER),
-    "thought": Family(r"<thoughts?>", r"</thoughts?>", *_ANSWER),
+    "reasoning": Family(r"<reasoning>", r"</reasoning>"),
+    "thought": Family(r"<thoughts?>", r"</thoughts?>"),
     "kimi": Family(r"◁think▷", r"◁/think▷"),
     "seed": Family(r"<seed:think>", r"</seed:think>", ends=r"<seed:eos>"),
     "gemma4": Family(r"<\|channel>", r"<channel\|>"),
