@@ -71,7 +71,7 @@ FAMILIES = {
     "reasoning": Family(r"<reasoning>", r"</reasoning>"),
     "thought": Family(r"<thoughts?>", r"</thoughts?>"),
     "kimi": Family(r"◁think▷", r"◁/think▷"),
-    "seed": Family(r"<seed:think>", r"</seed:think>", ends=r"<seed:eos>"),
+    "seed": Family(r"<seed:think>", r"</seed:think>"),
     "gemma4": Family(r"<\|channel>", r"<channel\|>"),
     "granite": Family(
         r"Here(?:'s| is) my thought process:|<think>", r"</think>", r"Here(?:'s| is) my response:|<response>",
@@ -90,14 +90,15 @@ _ROLE = re.compile(
     r"|<start_of_turn>model|<\|turn>model|<\|start\|>assistant(?=<\|channel\|>))?\s*"
 )
 """What some tokenizers leave before a reply."""
+_WORDS = r"think|thought|reason|reflect|analys|scratch|rational|deliberat|monolog|inner|hidden|ponder|cot\b"
 _STRANGE = re.compile(
     r"(<(?P<special>[|｜][^<>|｜\n]{1,64}[|｜]?|[^<>|｜\s]{1,64}[|｜])>|◁[^▷\n]{1,64}▷|\[unused\d+\]"
-    r"|</?[\w:.-]*(?:think|thought|reason|reflect|analys|scratch|rational|deliberat|monolog|inner|hidden|ponder|cot\b)"
-    r"[\w:.-]*>)",
+    rf"|</?[\w:.-]*(?:{_WORDS})[\w:.-]*>)",
     re.IGNORECASE,
 )
 _ORDINARY = re.compile(
-    r"tool|func|call|python|action|answer|response|solution|final|text|sentence|bos|end|eo[st]", re.I
+    rf"(?!.*(?:{_WORDS})).*(?:tool|func|call|python|action|answer|response|solution|final|text|sentence|bos|end|eo[st])",
+    re.IGNORECASE,
 )
 """Special tokens that begin replies without reasoning."""
 _END = re.compile(
@@ -160,7 +161,7 @@ def form_of(text: str, form: str) -> tuple[str, str]:
     own = form in begun or form.removesuffix(PREFILLED) in begun
     if form == NONE or own or not (begun or strange):
         return (THINK if form == AUTO else form), ""
-    if not begun and strange and strange["special"] and _ORDINARY.search(strange["special"]):
+    if not begun and strange and strange["special"] and _ORDINARY.match(strange["special"]):
         return (THINK if form == AUTO else form), ""
     mark = strange[0] if strange else text[start : start + 32]
     whose = f"a mark of {begun[0]}" if begun else "a mark of no family that is known"

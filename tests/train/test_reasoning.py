@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -32,6 +33,7 @@ from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.completions import Answer as Sent
 from evosyn.text.reasoning import FAMILIES as KNOWN
 from evosyn.text.reasoning import FORMS, form_of_prompt
+from evosyn.text.tokenizers import completion_texts, reasoning_of
 from evosyn.thinking import without_thinking
 from evosyn.train.evaluate import evaluate
 from evosyn.train.generation import TokenSampling
@@ -187,6 +189,7 @@ UNKNOWN = {
     "a tag": ("<scratchpad>\n", "\n</scratchpad>\n"),
     "a tag with a prefix": ("<mm:think>", "</mm:think>"),
     "signs of another family's form": ("◁reflect▷", "◁/reflect▷"),
+    "a token that names a text": ("<|begin_of_reasoning_text|>", "<|end_of_reasoning_text|>"),
     "wide bars": ("<｜thinking｜>", "<｜/thinking｜>"),
 }
 
@@ -315,3 +318,35 @@ def test_the_work_for_a_text_is_linear_in_its_length(form: str) -> None:
         began = time.thread_time()
         without_thinking(shape * (1_000_000 // len(shape)), form)
         assert time.thread_time() - began < 10, shape
+
+
+class Tokens:
+    """What is asked of a tokenizer: marks of Magistral are its special tokens 1 and 2, its end is 3."""
+
+    chat_template = "{{'[THINK]'}}"
+    words = {1: "[THINK]", 2: "[/THINK]", 3: "</s>", 4: "a", 5: "b"}  # noqa: RUF012
+    added_tokens_decoder = {at: SimpleNamespace(content=words[at], special=True) for at in (1, 2, 3)}  # noqa: RUF012
+
+    def apply_chat_template(self, turns: Sequence[Json], **how: object) -> str:
+        return f"[INST]{turns[0]['content']}[/INST]"
+
+    def batch_decode(self, rows: Sequence[Sequence[int]], *, skip_special_tokens: bool) -> list[str]:
+        kept = [[one for one in row if one > 3 or not skip_special_tokens] for row in rows]
+        return ["".join(self.words[one] for one in row) for row in kept]
+
+
+def test_marks_that_are_special_tokens_stay_in_completions() -> None:
+    assert completion_texts(Tokens(), [[1, 4, 2, 5, 3, 3], [1, 4]]) == ["[THINK]a[/THINK]b", "[THINK]a"]
+    plain = Tokens()
+    plain.added_tokens_decoder = {3: Tokens.added_tokens_decoder[3]}
+    assert completion_texts(plain, [[4, 5, 3]]) == ["ab"]
+
+
+def test_a_named_form_stands_above_the_template_and_harmony_without_channels_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert reasoning_of(Tokens(), "m") == "mistral"
+    assert reasoning_of(Tokens(), "m", "none") == "none"
+    assert not caplog.records
+    assert reasoning_of(Tokens(), "m", "harmony") == "harmony"
+    assert "no channels" in caplog.text
