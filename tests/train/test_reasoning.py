@@ -320,26 +320,28 @@ def test_the_work_for_a_text_is_linear_in_its_length(form: str) -> None:
         assert time.thread_time() - began < 10, shape
 
 
+WORDS = {1: "[THINK]", 2: "[/THINK]", 3: "</s>", 4: "a", 5: "b"}
+
+
 class Tokens:
     """What is asked of a tokenizer: marks of Magistral are its special tokens 1 and 2, its end is 3."""
 
     chat_template = "{{'[THINK]'}}"
-    words = {1: "[THINK]", 2: "[/THINK]", 3: "</s>", 4: "a", 5: "b"}  # noqa: RUF012
-    added_tokens_decoder = {at: SimpleNamespace(content=words[at], special=True) for at in (1, 2, 3)}  # noqa: RUF012
 
-    def apply_chat_template(self, turns: Sequence[Json], **how: object) -> str:
+    def __init__(self, *special: int) -> None:
+        self.added_tokens_decoder = {at: SimpleNamespace(content=WORDS[at], special=True) for at in special}
+
+    def apply_chat_template(self, turns: Sequence[Json], **how: object) -> str:  # noqa: ARG002
         return f"[INST]{turns[0]['content']}[/INST]"
 
     def batch_decode(self, rows: Sequence[Sequence[int]], *, skip_special_tokens: bool) -> list[str]:
         kept = [[one for one in row if one > 3 or not skip_special_tokens] for row in rows]
-        return ["".join(self.words[one] for one in row) for row in kept]
+        return ["".join(WORDS[one] for one in row) for row in kept]
 
 
 def test_marks_that_are_special_tokens_stay_in_completions() -> None:
-    assert completion_texts(Tokens(), [[1, 4, 2, 5, 3, 3], [1, 4]]) == ["[THINK]a[/THINK]b", "[THINK]a"]
-    plain = Tokens()
-    plain.added_tokens_decoder = {3: Tokens.added_tokens_decoder[3]}
-    assert completion_texts(plain, [[4, 5, 3]]) == ["ab"]
+    assert completion_texts(Tokens(1, 2, 3), [[1, 4, 2, 5, 3, 3], [1, 4]]) == ["[THINK]a[/THINK]b", "[THINK]a"]
+    assert completion_texts(Tokens(3), [[4, 5, 3]]) == ["ab"]
 
 
 def test_a_named_form_stands_above_the_template_and_harmony_without_channels_is_warned_of(
