@@ -157,7 +157,7 @@ class Scripted:
 
 
 class ScriptedBench(Workbench):
-    def teacher(self, model: str | None = None, *, keep: bool = True) -> Teacher:  # noqa: ARG002
+    def teacher(self, model: str | None = None, **how: object) -> Teacher:  # noqa: ARG002
         return Scripted()
 
 

@@ -154,6 +154,7 @@ def reward(
     *,
     limits: Limits | None = None,
     sandbox: Sandbox | None = None,
+    reasoning: str = "auto",
 ) -> list[float | None]:
     """What each completion earns: 1.0 where the task's testing accepts it, else 0.0; None where that is unknown.
 
@@ -162,21 +163,25 @@ def reward(
         completions: texts as a model wrote them.
         limits: of one completion; by default those of training.
         sandbox: one that stays open; by default one is opened and closed again.
+        reasoning: how completions mark what a model thought: `auto`, `none`, or the name of a family of models
+            (docs/reasoning.md). One that ends in its reasoning earns 0.0.
 
     Raises:
-        UsageError: a task that is none, by its place and field, or that needs a package which programs do not see; or
-            not one completion for each task.
+        UsageError: a task that is none, by its place and field, or that needs a package which programs do not see; not
+            one completion for each task; no such form.
         SandboxUnavailable: the sandbox does not work here.
     """
+    from evosyn.text.reasoning import form_named
     from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of, reward_judge
 
+    form = form_named(reasoning, "reward: reasoning")
     if len(tasks) != len(completions):
         raise UsageError(f"reward: {len(tasks)} tasks and {len(completions)} completions; one for each is needed")
     asked = [_task(one, place) for place, one in enumerate(tasks)]
     with Workbench(lent=sandbox) as workbench:
         workbench.require_shown(task.problem for task in asked)
         judge = reward_judge(workbench.sandbox, domains_of(asked), limits or REWARD_LIMITS)
-        scores = Scorer(judge).score(asked, completions)
+        scores = Scorer(judge, form).score(asked, completions)
     return [float(score.passed) if score.known else None for score in scores]
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from evosyn.records import Json, Problem
+from evosyn.text.reasoning import CUT
 
 Purpose: TypeAlias = Literal["problem", "solution", "testing", "inputs"]
 """What a domain asks for; `inputs` are the large ones of a testing, whose outputs good solutions agree on."""
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """The parameters that bound a reply."""
+WAS_CUT, REPEATS = ("truncated", CUT), "repeats-itself"
+"""Failures of replies that lacked room, and of those that would never have enough."""
 MORE_ROOM = 4
 """A reply that was cut is asked for once more with so many times the length."""
 
@@ -61,11 +64,12 @@ class Reply:
     Attributes:
         id: content id of (model, messages, params, sample): names the call in journals and provenance.
         failure: None, or why the text cannot be used: `empty`, `truncated`, `refused`, `bad-request`, `timeout`,
-        `server`, `transport`.
+            `server`, `transport`, `repeats-itself`, or the name of a fault of `evosyn.text.reasoning.Thought`.
         reasoning: the model's reasoning, kept apart from `text`.
         cost: in dollars, 0.0 where free, None where the price is unknown.
         cached: answered from the cache, so nothing was spent this time.
         estimated: the endpoint did not count the tokens; they are estimated from the texts.
+        detail: of the failure, in words of the server, say.
     """
 
     id: str
@@ -78,6 +82,7 @@ class Reply:
     cost: float | None = 0.0
     cached: bool = False
     estimated: bool = False
+    detail: str = ""
     seconds: float = field(default=0.0, compare=False)
 
 
@@ -94,7 +99,7 @@ class Refusals:
 
 def roomier(request: Request, reply: Reply) -> Request:
     """The request to make after this reply to it: the same one, with more room where the reply was cut."""
-    if reply.failure != "truncated":
+    if reply.failure not in WAS_CUT:
         return request
     lengths = {name: request.params[name] for name in LENGTHS if isinstance(request.params.get(name), int)}
     return replace(request, params={**request.params, **{name: MORE_ROOM * one for name, one in lengths.items()}})

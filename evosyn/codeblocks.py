@@ -110,7 +110,7 @@ def code_blocks(text: str) -> Iterator[CodeBlock]:
         elif fence.language == "json":
             yield from _of_json(fence.text, fence.start)
     if not fences:
-        yield from list(_of_json(text, 0)) or list(_tagged(text)) or _in_the_open(text)
+        yield from list(_of_json(text, 0)) or list(tagged(text)) or _in_the_open(text)
 
 
 def open_blocks(text: str) -> tuple[list[CodeBlock], list[CodeBlock]]:
@@ -328,7 +328,8 @@ def _of_json(text: str, start: int) -> Iterator[CodeBlock]:
             yield CodeBlock(without_first_thought(one), start)
 
 
-def _tagged(text: str) -> Iterator[CodeBlock]:
+def tagged(text: str) -> Iterator[CodeBlock]:
+    """What stands between tags that say it is a program or an answer, in order."""
     at = 0
     while (opened := _TAGS.search(text, at)) is not None:
         closed = text.find(f"</{opened[1]}>", opened.end())

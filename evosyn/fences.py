@@ -22,7 +22,7 @@ BLANKS = " \t\r"
 
 class Fence(NamedTuple):
     """A fenced block: its language in lower case, "" if none is given, its text, where that begins in the reply, and
-    where the line after its last one does; 0 for a text that stands in no fence."""
+    where the reply goes on after it; 0 for a text that stands in no fence."""
 
     language: str
     text: str
@@ -45,12 +45,19 @@ class OpenFence(NamedTuple):
     said: str
     line: ReplyLine
 
-    def closes(self, line: ReplyLine) -> bool:
-        """Whether a line of the block is its last one."""
-        bare = line.text.strip(BLANKS)
-        if bare == self.mark:
-            return self.reaches(line)
-        return bare.endswith(self.mark) and bare.count(self.mark[0]) == len(self.mark)
+    def closed_by(self, line: ReplyLine) -> int | None:
+        """Where in the text of a line the mark stands that closes the block; None where the block goes on.
+
+        A mark that begins a line closes, whatever follows (`</s>`, ` done.`), but for letters at once: that is the
+        language of a further block.
+        """
+        at = len(line.text) - len(line.text.lstrip(BLANKS))
+        behind = line.text[at + len(self.mark) : at + len(self.mark) + 1]
+        if line.text.startswith(self.mark, at) and behind != self.mark[0]:
+            return None if behind.isalpha() or not self.reaches(line) else at
+        bare = line.text.rstrip(BLANKS)
+        ends = bare.endswith(self.mark) and bare.count(self.mark[0]) == len(self.mark)
+        return len(bare) - len(self.mark) if ends else None
 
     def reaches(self, line: ReplyLine) -> bool:
         """Whether a mark in a line is no further to the right than one that closes."""
@@ -63,8 +70,7 @@ def opened_by(line: ReplyLine) -> OpenFence | None:
     return OpenFence(mark, said, line) if mark else None
 
 
-def lines_of(text: str) -> Iterator[ReplyLine]:
-    start = 0
+def lines_of(text: str, start: int = 0) -> Iterator[ReplyLine]:
     while start <= len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
@@ -77,14 +83,15 @@ def markdown_fences(text: str) -> list[Fence]:
 
     A fence may be indented (in a list, say): its lines are then moved to the left as far as it stands to the right. It
     may open at the end of a line of words (`Here it is: ```python`) and close at the end of its last line. A mark
-    further to the right, as in a docstring, closes nothing.
+    further to the right, as in a docstring, closes nothing. What follows the closing mark on its line is text.
     """
     found: list[Fence] = []
     opened: OpenFence | None = None
     for line in lines_of(text):
-        if opened is not None and opened.closes(line):
-            last = line.text.rstrip(BLANKS)[: -len(opened.mark)].rstrip(BLANKS)
-            found.append(_fence(opened, text[opened.line.after : line.start] + last)._replace(after=line.after))
+        if opened is not None and (closed := opened.closed_by(line)) is not None:
+            last, rest = line.text[:closed].rstrip(BLANKS), line.text[closed + len(opened.mark) :]
+            after = line.after if not rest.strip(BLANKS) else line.start + closed + len(opened.mark)
+            found.append(_fence(opened, text[opened.line.after : line.start] + last)._replace(after=after))
             opened = None
         elif opened is None and line.after <= len(text):
             opened = opened_by(line)

@@ -20,6 +20,7 @@ from evosyn.errors import FormatError, UsageError
 from evosyn.pools import payload_to_json, problem_from_json
 from evosyn.records import TOP_PAYLOAD, Json, Problem, Testing
 from evosyn.testings import testing_from_json
+from evosyn.text.reasoning import AUTO, check_form
 
 DEFAULT_DOMAIN = "python-function"
 """Of a task that names none."""
@@ -36,11 +37,13 @@ class Task:
 
     Attributes:
         row_id: of the row that it came from, else the name of its problem.
+        reasoning: the form in which its completions mark reasoning (docs/reasoning.md).
     """
 
     row_id: str
     problem: Problem
     testing: Testing
+    reasoning: str = AUTO
 
     @cached_property
     def key(self) -> str:
@@ -81,6 +84,7 @@ class TaskLine:
     prelude: str | None = None
     payload: Free = None
     meta: Free = None
+    reasoning: str = AUTO
 
 
 def task_of(sample: Sample, check: Check | None = None) -> Task:
@@ -112,6 +116,7 @@ def task_to_json(task: Task) -> dict[str, Json]:
         **payload_to_json(problem.payload),
         "meta": dict(problem.meta),
         "testing": task.testing.to_json(),
+        "reasoning": task.reasoning,
     }
 
 
@@ -138,7 +143,8 @@ def task_from_json(value: Json, where: str = "task", check: Check | None = None)
             **{name: getattr(given, name) for name in (*TOP_PAYLOAD, "payload", "meta")},
         }
         problem = problem_from_json(fields)
-        task = Task(problem.problem_id if given.id is None else given.id, problem, given.testing)
+        name, form = problem.problem_id if given.id is None else given.id, check_form(given.reasoning)
+        task = Task(name, problem, given.testing, form)
         if check is not None:
             check(task)
     except FormatError as error:

@@ -8,14 +8,18 @@ anything, fences and quotes that nobody closes among it. No text is parsed. Line
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
+from evosyn.chat import REPEATS, WAS_CUT, Reply
 from evosyn.fences import OpenFence, ReplyLine, lines_of, opened_by
 from evosyn.parsing import BOM
 from evosyn.quoting import QUOTED, is_closed, plain_text
+from evosyn.text import reasoning
+from evosyn.text.loops import repeats_itself
+from evosyn.text.reasoning import AUTO, NONE, PREFILLED, THINK, Answer, Thought
 
-_TAG = r"(?:<(?P<close>/?)(?:think|thinking)>|\[(?P<shut>/?)THINK\])"
-TAG = re.compile(_TAG, re.IGNORECASE)
+TAG = re.compile(r"<(?P<close>/?)think(?:ing)?>|\[(?P<shut>/?)THINK\]", re.IGNORECASE)
 MENTION = re.compile(
     r"""(?<=["'`])T(?=["'`])|T(?=\(?\.[*+]|\(?\[[\\^]|\(\?)|(?<=[*+?)])T(?=["'`/])""".replace(
         "T", r"(?:</?think(?:ing)?>|\[/?THINK\])"
@@ -27,22 +31,28 @@ _REST = re.compile(r"[^\S\n]*$", re.MULTILINE)
 _FIRST = re.compile(r"\s*(?:<think(?:ing)?>.*?</think(?:ing)?>|\[THINK\].*?\[/THINK\])\s*", re.IGNORECASE | re.DOTALL)
 
 
-class Thought(NamedTuple):
-    """An answer, and the reasoning that stood in the same text; None where there was none."""
-
-    answer: str
-    reasoning: str | None
-
-
 def answer_in(reply: str) -> str:
     """What a reply answers, with plain line ends and blanks: what every reader of a reply begins with."""
-    return plain_text(without_thinking(reply.removeprefix(BOM)).answer)
+    return plain_text(without_thinking(reply).answer)
 
 
-def without_thinking(text: str) -> Thought:
-    """The answer in a text that may hold reasoning in tags.
+def settled(reply: Reply, form: str) -> Reply:
+    """A reply as it came, with its reasoning apart; why it cannot be used where it has no answer."""
+    thought = without_thinking(reply.text, form)
+    failure, _, detail = thought.fault.partition(": ")
+    failure = reply.failure or failure or ("" if thought.answer.strip() else "empty")
+    failure = REPEATS if failure in WAS_CUT and repeats_itself(reply.text) else failure
+    reasoning = "\n".join(part for part in (reply.reasoning, thought.reasoning) if part) or None
+    return replace(
+        reply, text=thought.answer, failure=failure or None, reasoning=reasoning, detail=reply.detail or detail
+    )
 
-    What may be read in two ways is read so that no honest answer is lost:
+
+def without_thinking(text: str, form: str = AUTO) -> Thought:
+    """The answer in a text that may hold reasoning, in one of `evosyn.text.reasoning.FORMS`; an `Answer` holds none.
+
+    Whatever the form, nothing before the last mark that closes reasoning is in the answer. Tags of `think` may be data;
+    what may be read in two ways is read so that no honest answer is lost:
 
     * An opening tag that begins the text, or stands alone on its line, begins reasoning up to the next closing one, or
       to the end. One between words is only mentioned, unless a closing one follows that is no data.
@@ -53,11 +63,16 @@ def without_thinking(text: str) -> Thought:
     * In quotes (of one line, or as in JSON) and remarks of the answer tags are data: also in a text of JSON that begins
       with reasoning, which `without_first_thought` takes out where the text is read as prose.
     """
-    if TAG.search(text) is None:
-        return Thought(text, None)
-    reading = _Separation(text)
-    for line in lines_of(text):
-        reading.take(line)
+    if isinstance(text, Answer) or form == NONE:
+        return Thought(Answer(text), None)
+    text = text.removeprefix(BOM)
+    named, fault = reasoning.form_of(text, form)
+    if fault:
+        return Thought(Answer(""), text, fault)
+    if named.removesuffix(PREFILLED) != THINK:
+        return reasoning.separated(text, named)
+    reading = _Separation(text, prefilled=named != THINK)
+    reading.take_all()
     return reading.found()
 
 
@@ -81,29 +96,49 @@ class _Piece(NamedTuple):
 class _Separation:
     """A text line by line: what of it is answer, and what reasoning."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, prefilled: bool) -> None:
         self._text = text
-        self._mentions = {found.start() for found in MENTION.finditer(text)}
-        self._quote = QUOTED.search(text)  # the first that does not end before the place that was last asked for
+        self._tags = [tag.start() for tag in TAG.finditer(text) if MENTION.match(text, tag.start()) is None]
+        # the first quote that does not end before the place that was last asked for
+        self._quote = QUOTED.search(text) if self._tags else None
         self._answer = [_Piece("")]
         self._thoughts: list[str] = []
-        self._since: int | None = None  # where reasoning began that is not closed
+        self._since: int | None = 0 if prefilled else None  # where reasoning began that is not closed
         self._maybe = 0  # the piece with an opening tag that may be no more than mentioned, 0: none
         self._fence: OpenFence | None = None
         self._first = 0  # the first piece in it
         self._opened = 0  # tags opened in it and not closed
         self._held = 0  # the piece behind a closing tag in it that may end reasoning, 0: none
 
-    def take(self, line: ReplyLine) -> None:
+    def take_all(self) -> None:
+        """Every line up to the last tag, but for those of reasoning without one."""
+        at = number = 0
+        while at < len(self._text):
+            while number < len(self._tags) and self._tags[number] < at:
+                number += 1
+            more = number < len(self._tags)
+            if self._since is not None:
+                if not more:
+                    return
+                at = max(at, self._text.rfind("\n", at, self._tags[number]) + 1)
+            elif not more and not self._held:
+                self._keep(self._text[at:])
+                return
+            line = next(lines_of(self._text, at))
+            self._take(line)
+            at = line.after
+
+    def _take(self, line: ReplyLine) -> None:
         at, end = line.start, line.start + len(line.text)
         for tag in TAG.finditer(self._text, at, end):
-            if tag.start() in self._mentions:
+            if MENTION.match(self._text, tag.start()) is not None:
                 continue
             closes = bool(tag["close"] or tag["shut"])
             if self._since is None and not self._is_quoted(tag.start()):
                 self._keep(self._text[at : tag.start()])
                 at = self._closing(tag) if closes else self._opening(tag)
             elif self._since is not None and closes:
+                self._cut(len(self._answer))
                 self._thoughts.append(self._text[self._since : tag.start()])
                 self._since, at = None, tag.end()
                 self._quote_from(at)
@@ -112,12 +147,18 @@ class _Separation:
             self._look_for_fences(ReplyLine(self._text[at:end], at, line.after))
 
     def found(self) -> Thought:
+        """The answer; that of a text which ends in reasoning is what stood before, and has a fault."""
+        answer, fault, acts = "".join(piece.text for piece in self._answer), "", None
         if self._since is not None:
-            self._thoughts.append(self._text[self._since :])
-        if not self._thoughts:
-            return Thought(self._text, None)
-        reasoning = "\n".join(part.strip() for part in self._thoughts if part.strip())
-        return Thought("".join(piece.text for piece in self._answer).lstrip(), reasoning)
+            acts = reasoning.ACTS.search(self._text, self._since)
+            self._thoughts.append(self._text[self._since : acts.start() if acts else None])
+            answer, fault = (
+                (self._text[acts.start() :], "") if acts else (answer, reasoning.cut_after(self._thoughts[-1]))
+            )
+        elif not self._thoughts:
+            answer = self._text
+        answer = reasoning.without_marks(answer.lstrip() if self._thoughts else answer)
+        return Thought(Answer(answer), reasoning.joined(self._thoughts), fault, acts is not None)
 
     def _keep(self, text: str) -> None:
         last = self._answer[-1]
@@ -171,29 +212,33 @@ class _Separation:
         return _REST.match(self._text, tag.end()) is not None
 
     def _cut(self, end: int) -> None:
-        """Make reasoning of the pieces up to `end`, from the one with which it may have begun."""
-        said = "".join(piece.text for piece in self._answer[self._maybe : end])
-        left = [piece.text for piece in self._answer[end:]]
-        self._thoughts.append(TAG.sub("", said, count=1) if self._maybe else said)
-        del self._answer[max(self._maybe, 1) :]
-        if self._maybe < self._first:  # the fence is one of the reasoning
-            self._leave_fence()
-        self._maybe = 0
-        for text in left:
+        """Make reasoning of the pieces up to `end`, but for the line that opens a fence which begins with it."""
+        texts, maybe = [piece.text for piece in self._answer], self._maybe
+        opening = self._first - 1 if self._fence is not None and maybe >= self._first else maybe
+        said = "".join(texts[maybe:end])
+        self._thoughts += ["".join(texts[:opening]), TAG.sub("", said, count=1) if maybe else said]
+        self._answer, self._maybe, fence = [_Piece("")], 0, self._fence
+        self._leave_fence()
+        if opening < maybe:
+            self._keep(texts[opening])
+            self._fence, self._first = fence, len(self._answer)
+        for text in texts[end:]:
             self._keep(text)
 
     def _look_for_fences(self, line: ReplyLine) -> None:
         fence = self._fence
         if fence is None:
             self._fence, self._first = opened_by(line), len(self._answer)
-        elif fence.closes(line):
+        elif fence.closed_by(line) is not None:
             last = self._answer[-1]
             self._answer[-1] = last._replace(blocks=last.blocks + 1)
             self._maybe = self._maybe if self._maybe < self._first else 0
             self._leave_fence()
         elif self._held and fence.reaches(line) and (again := opened_by(line)) is not None and again.said:
-            del self._answer[self._held - 1]
-            self._cut(self._held - 1)
+            held = self._held - 1
+            del self._answer[held]
+            self._leave_fence()
+            self._cut(held)
             self._fence, self._first = again, len(self._answer)
 
     def _leave_fence(self) -> None:

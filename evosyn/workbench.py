@@ -40,6 +40,7 @@ from evosyn.records import Json, Problem
 from evosyn.rundir import require_free
 from evosyn.running.progress import Usage, usage_of
 from evosyn.sharing import Company
+from evosyn.text.reasoning import AUTO, ReasoningForm
 
 if TYPE_CHECKING:
     from evosyn.agents.tool_ways import ToolActor
@@ -59,12 +60,14 @@ class TeacherConfig(PluginSection):
         name: instead of a model a plug-in: `offline`, `mailbox:DIR`, `replay:FILE@MODEL`, a dotted path.
         replies: reply cache to share with other runs; None for one of this run.
         calls: requests in flight at most.
+        reasoning: how its texts mark reasoning: `auto`, `none`, or the name of a family (docs/reasoning.md).
     """
 
     model: str | None = None
     name: str | None = None
     replies: Path | None = None
     calls: int = Field(default=64, ge=1)
+    reasoning: ReasoningForm = AUTO
 
     @property
     def spec(self) -> str | None:
@@ -321,11 +324,12 @@ class Workbench:
         """See `TeacherConfig.is_model`."""
         return self.config.teacher.is_model
 
-    def teacher(self, model: str | None = None, *, keep: bool = True) -> Teacher:
+    def teacher(self, model: str | None = None, *, keep: bool = True, reasoning: str | None = None) -> Teacher:
         """The teacher of the configuration, or that of another name asked in the same way; the caller closes it.
 
         Args:
             keep: remember its replies in the run.
+            reasoning: in place of the configured form; `none` leaves its texts as they came.
 
         Raises:
             UsageError: none or two are named, or what is named does not exist.
@@ -337,6 +341,7 @@ class Workbench:
         found = registry.find("teachers", spec)
         options = config.options if model is None else {**self._lent_to(found), **self._own.get(model, {})}
         tools = self._tools if keep else replace(self._tools, replies=None)
+        tools = tools if reasoning is None else replace(tools, reasoning=reasoning)
         teacher: Teacher = found.make(tools, options)
         return teacher
 
@@ -425,5 +430,11 @@ class Workbench:
         config = self.config.teacher
         replies = config.replies or (self._out / "replies.sqlite" if self._out else None)
         return TeacherTools(
-            self._seed, config.calls, replies, self.budget, refusals=self._refusals, sandbox=lambda: self.sandbox
+            self._seed,
+            config.calls,
+            replies,
+            self.budget,
+            refusals=self._refusals,
+            reasoning=config.reasoning,
+            sandbox=lambda: self.sandbox,
         )

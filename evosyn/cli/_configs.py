@@ -14,6 +14,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.jobs import Limits
 from evosyn.limits import LimitsConfig
 from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.text.reasoning import AUTO, ReasoningForm
 from evosyn.workbench import WorkbenchConfig
 
 SearchName = Literal["evolve", "iid", "sequential", "hillclimb"]
@@ -151,6 +152,7 @@ class ServiceConfig(Section):
     Attributes:
         data, setting: a dataset whose rows items may name; pool: problems that they may.
         token_env: environment variable with the token.
+        reasoning: how completions mark what a model thought, where an item does not say it (docs/reasoning.md).
         company: whether programs that the policy admits share a process (docs/sandbox.md).
     """
 
@@ -160,5 +162,6 @@ class ServiceConfig(Section):
     host: str = "127.0.0.1"
     port: int = Field(default=8765, ge=0, le=65535)
     token_env: str | None = None
+    reasoning: ReasoningForm = AUTO
     company: bool = True
     workbench: WorkbenchConfig = WorkbenchConfig()

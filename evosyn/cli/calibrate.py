@@ -89,6 +89,7 @@ def _student(
     config: CalibrateConfig, student: str, samples: Sequence[Sample], run: RunDir, workbench: Workbench
 ) -> tuple[Generator, bool]:
     """Who answers, and whether it only pretends to be a model."""
+    from evosyn.text.reasoning import NONE
     from evosyn.train.generation import TeacherGenerator, TokenSampling, local_generator
     from evosyn.train.models import TINY, require_train
 
@@ -103,8 +104,8 @@ def _student(
     if Path(student).is_dir():
         require_train()
         return local_generator(student, sampling), False
-    teacher = workbench.teacher()
-    return TeacherGenerator(teacher, sampling), teacher.simulated
+    teacher = workbench.teacher(reasoning=NONE)
+    return TeacherGenerator(teacher, sampling, config.workbench.teacher.reasoning), teacher.simulated
 
 
 def _told(done: int, total: int) -> None:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 @click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="pass@k to report. [default: 1, and --samples]")
 @click.option("--limit", type=click.IntRange(1), help="Only the first so many problems.")
 @click.option("--shots", type=click.IntRange(0, 16), help="Problems of each bench shown first, solved. [default: 0]")
+@click.option(
+    "--reasoning", metavar="NAME", help="How a model marks its reasoning (docs/reasoning.md). [default: auto]"
+)
 @sampled_options("1", "0 for one sample, else 0.8", "A served model: provider/name in litellm's words.")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
 def command(config: EvalConfig, out: Path, as_json: bool) -> None:
@@ -100,13 +103,15 @@ def _generators(
     config: EvalConfig, sampling: TokenSampling, workbench: Workbench | None
 ) -> Iterator[tuple[str, Generator]]:
     """The models one after the other, each loaded when it is its turn."""
+    from evosyn.text.reasoning import AUTO, NONE
     from evosyn.train.generation import TeacherGenerator, local_generator
 
     for name in config.models:
-        yield name, local_generator(name, sampling)
+        yield name, local_generator(name, sampling, config.reasoning)
     if workbench is not None:
-        teacher = workbench.teacher()
-        yield config.workbench.teacher.model or teacher.name, TeacherGenerator(teacher, sampling)
+        teacher = workbench.teacher(reasoning=NONE)
+        form = config.workbench.teacher.reasoning if config.reasoning == AUTO else config.reasoning
+        yield config.workbench.teacher.model or teacher.name, TeacherGenerator(teacher, sampling, form)
 
 
 def _progress(name: str, total: int) -> Callable[[int], None]:

@@ -66,6 +66,7 @@ def command() -> None:
 @click.option("--band", metavar="A:B", help="Only rows with a solve rate in it, such as .1:.9 (evosyn calibrate).")
 @click.option("--student", metavar="NAME", help="With --band: whose solve rate, where there are several.")
 @click.option("--name", help="Name of the data; a package name for verifiers. [default: that of DATA]")
+@click.option("--reasoning", default="auto", metavar="NAME", help="How the models to train mark reasoning; for tasks.")
 @click.option("--push", metavar="REPO", help="Also upload the dataset with its card to this repository of the hub.")
 @click.option("--private/--public", default=True, show_default=True, help="With --push: who can see it.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
@@ -74,6 +75,7 @@ def data(directory: Path, form: str | None, out: Path | None, setting: str, as_j
     from evosyn.dataset import read_dataset
     from evosyn.reading.opening import kind_of
     from evosyn.synthesis.exports import export_dataset, format_named
+    from evosyn.text.reasoning import form_named
 
     if form is None:
         raise UsageError(f"--format: name one of {FORMATS}")
@@ -82,13 +84,13 @@ def data(directory: Path, form: str | None, out: Path | None, setting: str, as_j
     if directory.is_dir() and kind_of(directory) == "coevolve":
         export_held(directory, form, target, as_json=as_json)
         return
-    form = format_named(form)
+    form, reasoning = format_named(form), form_named(options["reasoning"], "--reasoning")
     samples = read_dataset(directory, setting)
     if options["band"]:
         from evosyn.rates import in_band
 
         samples = in_band(samples, directory, setting, options["band"], options["student"])
-    exported = export_dataset(samples, form, target, name=name, holdout=options["holdout"])
+    exported = export_dataset(samples, form, target, name=name, holdout=options["holdout"], reasoning=reasoning)
     url = None
     if options["push"]:
         from evosyn.synthesis.push import push_dataset

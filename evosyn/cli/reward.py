@@ -32,6 +32,9 @@ def command() -> None:
 @click.option("--host", help="[default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help="[default: 8765]")
 @click.option("--token-env", metavar="NAME", help="Environment variable with the token; required off loopback.")
+@click.option(
+    "--reasoning", metavar="NAME", help="How models mark their reasoning (docs/reasoning.md). [default: auto]"
+)
 @sandbox_options
 @click.option(
     "--alone",
@@ -59,7 +62,7 @@ def serve(config: ServiceConfig) -> None:
     with Workbench(config.workbench) as workbench:
         workbench.require_shown(task.problem for task in tasks.values())
         company = Company(share=config.company)
-        scorer = Scorer(reward_judge(workbench.sandbox, domains_named(served), company=company))
+        scorer = Scorer(reward_judge(workbench.sandbox, domains_named(served), company=company), config.reasoning)
         protection = workbench.sandbox.protection.level
         service = RewardService(scorer, tasks, host=host, port=config.port, token=token, protection=protection)
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=service.close).start())

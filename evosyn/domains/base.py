@@ -21,10 +21,12 @@ from evosyn.domains.replies import fences, json_values
 from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.ports import Expansion, Plan
+from evosyn.quoting import plain_text
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing, Verdict
 from evosyn.templates import render
 from evosyn.testings import testing_from_json
-from evosyn.thinking import answer_in, without_first_thought
+from evosyn.text.reasoning import OTHER
+from evosyn.thinking import without_first_thought, without_thinking
 
 MAX_META, MAX_ANSWER = 20_000, 20_000
 """Characters of a new problem's `meta`, and of an answer, that are taken."""
@@ -179,10 +181,12 @@ class BaseDomain:
         return ""
 
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed:  # type: ignore[type-arg]
-        answer = answer_in(text)
-        if text.strip() and not answer.strip():
+        thought = without_thinking(text)
+        if thought.fault.startswith(OTHER):
+            return Parsed(None, thought.fault)
+        if thought.fault or (text.strip() and not thought.answer.strip()):
             return Parsed(None, "only-thinking: the reply ends before its answer")
-        text = answer
+        text = plain_text(thought.answer)
         if what == "problem":
             return self.read_problem(text)
         if what == "solution":

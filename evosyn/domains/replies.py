@@ -10,14 +10,17 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from evosyn.codeblocks import CodeBlock, binding, is_defining, may_bind, open_blocks
+from evosyn.codeblocks import CodeBlock, binding, is_defining, may_bind, open_blocks, tagged
 from evosyn.fences import Fence, markdown_fences, without_fences
 from evosyn.parsing import literal, tree_or_none
 from evosyn.records import Json, json_text
+from evosyn.text.reasoning import Answer
 
 MAX_REPLY = 1_000_000
 """Characters of a reply that are read."""
 PYTHON = ("python", "py", "python3")
+_SIGNS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_CLOSES = {"[": "]", "{": "}"}
 _BLEMISH = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|//[^\n]*+|,(?=(?:\s|//[^\n]*+)*+[\]}])', re.DOTALL)
 """One match for each quoted text and each remark, so that a quote or a comma in them is none; a quote that is never
 closed quotes the rest, so that none is looked at twice."""
@@ -29,10 +32,12 @@ def fences(text: str) -> list[Fence]:
 
 
 def python_blocks(text: str) -> list[CodeBlock]:
-    """What may be Python, in order: fences that say so and unmarked ones; the whole text if it has no fence."""
+    """What may be Python, in order: fences that say so and unmarked ones; without a fence what stands between
+    the tags with which the text begins, else the whole text."""
     found = fences(text)
     blocks = [CodeBlock(fence.text, fence.start) for fence in found if fence.language in (*PYTHON, "")]
-    return blocks if found else [CodeBlock(text[:MAX_REPLY], 0)]
+    between = list(tagged(text[:MAX_REPLY])) if text.lstrip()[:1] == "<" else []
+    return blocks if found else between or [CodeBlock(text[:MAX_REPLY], 0)]
 
 
 def sets_of_blocks(text: str) -> Iterator[Sequence[CodeBlock]]:
@@ -59,6 +64,23 @@ def json_values(text: str) -> list[Json]:
     """Every JSON value that the reply holds, the last one first."""
     values = [read_json(one.text) for one in answers(text)]
     return [value for value in values if value is not None]
+
+
+def before_cut(text: str) -> str:
+    """A reply that was cut with the whole objects of the list that its JSON is, closed as it would have been; "" where
+    there is none."""
+    found = fences(text)
+    body = found[-1].text if found else text[:MAX_REPLY]
+    opened: list[str] = []
+    whole, closers = 0, ""
+    for sign in _SIGNS.finditer(body):
+        if sign[0] in _CLOSES:
+            opened.append(_CLOSES[sign[0]])
+        elif opened and sign[0] == opened[-1]:
+            opened.pop()
+            if sign[0] == "}" and (not opened or (opened[-1] == "]" and opened.count("]") == 1)):
+                whole, closers = sign.end(), "".join(reversed(opened))
+    return Answer(body[:whole] + closers if opened else text) if whole else ""
 
 
 def read_json(text: str) -> Json | None:

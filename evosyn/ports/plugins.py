@@ -18,6 +18,7 @@ from evosyn.ports.asking import Teacher
 from evosyn.ports.judging import Sandbox
 from evosyn.ports.search import Genome
 from evosyn.records import Json
+from evosyn.text.reasoning import AUTO
 
 
 class PluginConfig(Section):
@@ -71,6 +72,7 @@ class EvolvedTools:
 
     Attributes:
         decided: what decides the course of the run beside the thing itself (seed, islands, ...): for its header.
+        reasoning: the form in which its texts mark reasoning (`evosyn.text.reasoning.FORMS`).
         sandbox: opens the sandbox of the run, which its owner closes; None where there is none.
     """
 
@@ -96,6 +98,7 @@ class TeacherTools:
     replies: Path | None = None
     budget: Budget = field(default_factory=lambda: Budget(BudgetConfig()))
     refusals: dict[str, Refusals] = field(default_factory=dict)
+    reasoning: str = AUTO
     sandbox: Callable[[], Sandbox] | None = None
 
 

@@ -22,6 +22,8 @@ from evosyn.journal import Events, Journal
 from evosyn.ports import Teacher
 from evosyn.ports.stages import Item
 from evosyn.records import Json, content_id
+from evosyn.text.reasoning import AUTO, Answer
+from evosyn.thinking import settled
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +127,7 @@ class Ledger(Generic[T]):
         """
         known = self._replies[key[0]].pop(key, None)
         if known is not None and known.request == _digest(request):
-            reply = replace(known.reply, cached=True)
+            reply = replace(known.reply, text=Answer(known.reply.text), cached=True)
         else:
             # A task of its own: who asks may be cancelled by another's error, the paid reply is still written.
             call = asyncio.create_task(self._pay(key, request, teacher))
@@ -181,7 +183,7 @@ class Ledger(Generic[T]):
         return (event for event in self._events if isinstance(event, PaidReply))
 
     async def _pay(self, key: Key, request: Request, teacher: Teacher) -> Reply:
-        reply = await teacher.complete(request)
+        reply = settled(await teacher.complete(request), AUTO)
         if reply.failure in TRANSIENT:
             return reply
         paid = PaidReply(key, _digest(request), replace(reply, seconds=round(reply.seconds, 3)))

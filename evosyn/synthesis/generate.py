@@ -16,9 +16,10 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.agents.episodes import EpisodeActor
-from evosyn.chat import Parsed, Reply, Request, roomier
+from evosyn.chat import REPEATS, WAS_CUT, Parsed, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.dataset import Reject
+from evosyn.domains.replies import before_cut
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import Domain, Teacher
@@ -340,9 +341,13 @@ class Reason(NamedTuple):
 
 def read_reply(problem: Problem, domain: Domain, kind: Kind, reply: Reply) -> ReadReply:
     """Read and check a reply; never raises for what it holds."""
-    if reply.failure is not None:
-        return ReadReply(None, f"reply-{reply.failure}")
-    parsed: Parsed[Solution | Testing] = domain.read(kind, reply.text, problem)
+    lost = None if reply.failure is None else ReadReply(None, f"reply-{reply.failure}", reply.detail)
+    whole = before_cut(reply.text) if kind == "testing" and reply.failure in (*WAS_CUT, REPEATS) else ""
+    if lost and not whole:
+        return lost
+    parsed: Parsed[Solution | Testing] = domain.read(kind, whole or reply.text, problem)
+    if lost and parsed.value is None:
+        return lost
     if parsed.value is None:
         return ReadReply(None, *named_reason(parsed.reason, "unparsable"))
     if isinstance(parsed.value, Testing):

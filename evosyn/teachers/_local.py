@@ -21,6 +21,8 @@ from evosyn.errors import UsageError
 from evosyn.records import Json
 from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import Failure, TransportError
+from evosyn.text.reasoning import MARK_CHARS, prefill_of
+from evosyn.text.tokenizers import completion_texts, marks_are_special
 
 log = logging.getLogger(__name__)
 GREEDY = 1e-4
@@ -168,7 +170,8 @@ class TransformersEngine:
     def _answer(self, ask: LocalAsk, prompt: Sequence[int], row: Sequence[int]) -> Answer:
         if self._stopped.is_set():
             raise TransportError(Failure.TRANSPORT, "stopped")
-        text, found = cut_at(self._tokenizer.decode(row, skip_special_tokens=True), ask.stop)
+        said = prefill_of(self._tokenizer.decode(prompt[-MARK_CHARS:])) + completion_texts(self._tokenizer, [row])[0]
+        text, found = cut_at(said, ask.stop)
         ended = found or (bool(row) and row[-1] in self._ends())
         return Answer(text, "stop" if ended else "length", None, len(prompt), len(row), 0.0)
 
@@ -179,7 +182,8 @@ class VllmEngine:
     def __init__(self, path: Path, dtype: str) -> None:
         self._vllm = importlib.import_module("vllm")
         self._llm = self._vllm.LLM(model=str(path), dtype=dtype)
-        _require_template(self._llm.get_tokenizer(), path)
+        self._tokenizer = self._llm.get_tokenizer()
+        _require_template(self._tokenizer, path)
 
     def stop(self) -> None:
         """vLLM ends with the process."""
@@ -194,8 +198,13 @@ class VllmEngine:
                 use_tqdm=False,
                 chat_template_kwargs=dict(template) or None,
             )
-            found |= {at: _of_vllm(output) for at, output in zip(places, outputs, strict=True)}
+            found |= {at: self._of_vllm(output) for at, output in zip(places, outputs, strict=True)}
         return [found[at] for at in range(len(asks))]
+
+    def _of_vllm(self, output: Any) -> Answer:
+        first, prompt = output.outputs[0], output.prompt_token_ids
+        text = prefill_of(self._tokenizer.decode(prompt[-MARK_CHARS:])) + first.text
+        return Answer(text, first.finish_reason or "stop", None, len(prompt), len(first.token_ids), 0.0)
 
     def _sampling(self, ask: LocalAsk) -> Any:
         return self._vllm.SamplingParams(
@@ -204,15 +213,9 @@ class VllmEngine:
             top_k=ask.top_k or -1,
             max_tokens=ask.max_tokens,
             stop=list(ask.stop) or None,
+            skip_special_tokens=not marks_are_special(self._tokenizer),
             seed=ask.seed,
         )
-
-
-def _of_vllm(output: Any) -> Answer:
-    first = output.outputs[0]
-    return Answer(
-        first.text, first.finish_reason or "stop", None, len(output.prompt_token_ids), len(first.token_ids), 0.0
-    )
 
 
 def cut_at(text: str, stops: Sequence[str]) -> tuple[str, bool]:

@@ -28,7 +28,9 @@ from evosyn.teachers.failures import Failure, TransportError, setting
 from evosyn.teachers.hedge import Lateness
 from evosyn.teachers.limits import SAID_AFTER_S, AdaptiveLimit, Breaker, PerMinute
 from evosyn.teachers.transports import Transport
-from evosyn.thinking import without_thinking
+from evosyn.text.reasoning import AUTO, CUT, OTHER
+from evosyn.text.tool_calls import heard
+from evosyn.thinking import settled
 
 log = logging.getLogger(__name__)
 Price: TypeAlias = Callable[[int, int], float | None]
@@ -38,6 +40,8 @@ SECOND_CALLS = 8
 USELESS_AT_FIRST = 16
 """Requests that were refused or answered by nothing before the first text, after which the endpoint is taken for the
 fault."""
+NO_ANSWER = ("empty", CUT, OTHER)
+"""Failures of replies that came and hold nothing for a reader."""
 ENDS_THE_RUN = frozenset({Failure.AUTH, Failure.PAYMENT})
 ENDS_AT_FIRST = frozenset({Failure.NO_MODEL, Failure.UNREACHABLE, Failure.NOT_CHAT})
 """Before the first answer the set-up is taken for the fault, after it an outage, which may pass."""
@@ -104,6 +108,7 @@ class ChatTeacher:
         budget: what may be spent.
         place: where the model is, for messages.
         listed: what the provider's price list says beforehand.
+        reasoning: the form of its reasoning (`evosyn.text.reasoning.FORMS`). Replies are kept as they came.
     """
 
     def __init__(
@@ -115,9 +120,12 @@ class ChatTeacher:
         budget: Budget,
         place: str = "",
         listed: Price | None = None,
+        *,
+        reasoning: str = AUTO,
     ) -> None:
         self.budget = budget
         self._name, self._transport, self._config, self._cache = name, transport, config, cache
+        self._form = reasoning
         self._place = f"{name} at {place}" if place else name
         self._own = config.price(listed)
         self._price = self._own or listed
@@ -144,7 +152,7 @@ class ChatTeacher:
         kept = self._cache.get(key)
         if kept is not None:
             self.budget.spent.cached += 1
-            return kept
+            return settled(kept, self._form)
         if key in self._in_flight:
             return await asyncio.shield(self._in_flight[key])
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -167,6 +175,9 @@ class ChatTeacher:
         request = Request((Message("user", QUESTION),), purpose, params)
         for _ in range(2):
             reply = await self._ask(request_key(self._name, request), request, strict=True)
+            if heard(reply.text) is not None:
+                told = "answers a plain question with a call of a tool, and none was offered"
+                raise TeacherUnavailable(f"{self._place}: {told}. Start the server without its parser of tool calls")
             if reply.failure is None:
                 return reply
             request = replace(roomier(request, reply), sample=1)
@@ -228,14 +239,14 @@ class ChatTeacher:
                     raise self._unavailable(error) from error
                 if error.kind is Failure.BAD_REQUEST:
                     self._refused(error, strict=strict)
-                    return Reply(key, "", self._name, failure="bad-request", cost=0.0)
+                    return Reply(key, "", self._name, failure="bad-request", cost=0.0, detail=str(error))
                 self._breaker.failed(error)
                 if error.kind is not Failure.RATE:
                     attempt += 1
                     if attempt > self._config.retries:
                         if self._answers > answers or (not strict and await self._answers_others(request)):
                             return Reply(key, "", self._name, failure=_kept_name(error.kind), cost=0.0)
-                        if not self._answers:
+                        if not self._answers or error.kind is Failure.NO_MODEL:
                             raise self._unavailable(error, f" ({attempt} times)") from error
                 wait = max(error.retry_after, 0.25 * 2 ** min(attempt, 6))
                 await asyncio.sleep(wait * (1.0 + jitter.random() * 0.25))
@@ -270,7 +281,9 @@ class ChatTeacher:
             told = f"every reply was cut (finish_reason length) after {last.output_tokens} tokens"
             return TeacherUnavailable(f"{self._place}: {told}. Give more room: {setting(purpose, 'max_tokens')}")
         told = f"no text in the first {failures.total()} answers ({listed}; {last.output_tokens} tokens in the last)"
-        if last.reasoning:
+        if last.failure == OTHER:
+            told += f": {last.detail}; name it with --set workbench.teacher.reasoning=NAME"
+        elif last.reasoning:
             told += ": there is reasoning alone; give more room, or start the server without its reasoning parser"
         return TeacherUnavailable(
             f"{self._place}: {told}. Try `evosyn doctor --model {self._name} ...`, look at the server's log, or name "
@@ -320,7 +333,7 @@ class ChatTeacher:
                 self._cache.put(reply)
         finally:  # paid, whether the disk takes it or not: nobody waits for its part of the budget
             self.budget.settle(reply, bound)
-        return reply
+        return settled(reply, self._form)
 
     def _see(self, reply: Reply) -> None:
         """
@@ -329,12 +342,13 @@ class ChatTeacher:
         """
         self._longest = max(self._longest, reply.output_tokens)
         self._uncounted += reply.estimated
-        if reply.failure != "empty":
+        if reply.failure not in NO_ANSWER:
             self._texts += 1
             return
-        self._useless["empty"] += 1
-        if not self._texts and self._useless["empty"] >= USELESS_AT_FIRST:
-            raise self._gives_nothing(Counter(empty=self._useless["empty"]), reply)
+        self._useless[reply.failure] += 1
+        useless = Counter({name: self._useless[name] for name in NO_ANSWER if self._useless[name]})
+        if not self._texts and useless.total() >= USELESS_AT_FIRST:
+            raise self._gives_nothing(useless, reply)
 
     def _bound(self, request: Request) -> Bound:
         """What a call can come to at most: nobody else counts the tokens of a prompt before it is sent."""
@@ -346,14 +360,12 @@ class ChatTeacher:
         return Bound(cost or 0.0, prompt + limit)
 
     def _reply(self, key: str, answer: Answer, seconds: float) -> Reply:
-        text, thought = without_thinking(answer.text)
-        reasoning = "\n".join(part for part in (answer.reasoning, thought) if part) or None
         return Reply(
             id=key,
-            text=text,
+            text=answer.text,
             model=self._name,
-            failure=_failure(text, answer.finish_reason),
-            reasoning=reasoning,
+            failure=_failure(answer.text, answer.finish_reason),
+            reasoning=answer.reasoning,
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
             cost=self._cost(answer),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from evosyn.chat import Request
 from evosyn.records import Json
-from evosyn.teachers.failures import Endpoint, TransportError, masked, not_chat, refused
+from evosyn.teachers.failures import STREAM, Endpoint, TransportError, masked, not_chat, not_text, refused
 from evosyn.text.tool_calls import said_with, storable
 
 LARGEST = 16 * 2**20
@@ -25,6 +25,14 @@ MOST_TOKENS = 10**8
 """A count beyond this is none."""
 CUT = ("length", "max_tokens", "max_output_tokens", "model_length")
 KEPT_BACK = ("content_filter", "content_filtered", "refusal", "safety", "recitation", "blocklist", "prohibited_content")
+_APIS = {
+    "the Responses API": {"output"},
+    "Anthropic's Messages API": {"content", "role"},
+    "Gemini's own API": {"candidates"},
+    "Ollama's own API": {"message", "done"},
+    "Ollama's own API for prompts": {"response", "done"},
+}
+"""Of answers of other forms, by the fields that tell them."""
 BROKEN = ("error", "abort", "network_error", "insufficient_system_resource")
 """Ends of a reply, in the words of many servers: cut, refused, broken off."""
 
@@ -72,12 +80,15 @@ def read(received: Received, endpoint: Endpoint, request: Request) -> Answer:
         raise refused(received.status, received.start, endpoint, received.headers, request.purpose)
     try:
         body: Json = json.loads(received.raw)
+    except UnicodeDecodeError as error:
+        raise not_text(received.status, error, endpoint) from error
     except (ValueError, RecursionError):
         body = None
     if (status := _error_inside(body)) is not None:
         raise refused(status, received.start, endpoint, received.headers, request.purpose)
-    if not _is_completion(body):
-        raise not_chat(received.status, received.kind, received.start, endpoint)
+    other = _other_api(received, body)
+    if other or not _is_completion(body):
+        raise not_chat(received.status, received.kind, received.start, endpoint, other)
     return answer_of(body, endpoint, request)
 
 
@@ -165,6 +176,19 @@ def _counted(value: Json) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
         return None
     return int(value) if int(value) == value else None
+
+
+def _other_api(received: Received, body: Json) -> str:
+    """Another form of answer that a body is of; "" where it is of none that is known."""
+    if received.kind == "text/event-stream" or received.raw.lstrip()[:5] == b"data:":
+        return STREAM
+    given = _mapping(body)
+    named, choice = str(given.get("object") or given.get("type") or ""), _first(given.get("choices"))
+    if named.startswith("text_completion") or ("text" in choice and "message" not in choice):
+        return "the legacy completions API"
+    if named == "chat.completion.chunk" or ("delta" in choice and "message" not in choice):
+        return STREAM
+    return next((name for name, fields in _APIS.items() if "choices" not in given and fields <= given.keys()), "")
 
 
 def _is_completion(body: Json) -> bool:

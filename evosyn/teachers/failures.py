@@ -29,11 +29,15 @@ DRAWN = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[^\s/~.]\S{15,}")
 """What somebody drew by chance, and no word or path, which a reply may well say (`POSTGRES_PASSWORD=postgres`)."""
 LATER = "Look at the log of the server, or run `evosyn doctor --model ...`, and repeat the command when it answers"
 CORRECT = "Correct --base-url: it ends before /chat/completions, usually with /v1, and no login page stands before it"
+STREAM = "a stream of events"
+WHOLE = "Have the server, or what stands before it, answer as a whole: evosyn does not ask for a stream, and reads none"
+OTHER_PATH = "Give the address of the chat API as --base-url: it ends before /chat/completions, usually with /v1"
 REDIRECTS = frozenset({300, 301, 302, 303, 305, 307, 308})
 QUOTA = re.compile(
     r"insufficient[_ ](quota|balance|credit|funds)|credit balance is too low|billing_(hard_limit|not_active)", re.I
 )
-MODERATED = re.compile(r"moderat|flagged", re.I)
+MODERATED = re.compile(r"moderat|flagged|content[_ ](filter|management)", re.I)
+STREAMS = re.compile(r"\bstream", re.I)
 CONTEXT = re.compile(
     r"context[ _](length|window)|too many tokens|prompt is too long|max(imum|_tokens|_completion_tokens)\b[^.]{0,60}"
     r"(too large|exceed|at most|greater than)|> ?\d+, which is the maximum",
@@ -144,11 +148,26 @@ def unreachable(why: str, endpoint: Endpoint) -> TransportError:
     return TransportError(Failure.UNREACHABLE, why, advice=advice)
 
 
-def not_chat(status: int, kind: str, text: str, endpoint: Endpoint) -> TransportError:
-    """An answer that is no chat completion, whatever its status says."""
+def not_chat(status: int, kind: str, text: str, endpoint: Endpoint, other: str = "") -> TransportError:
+    """An answer that is no chat completion, whatever its status says.
+
+    Args:
+        other: the form that it has.
+    """
     body = redacted(text, endpoint)
-    told = f"HTTP {status} with {kind or 'no content type'}, which is no chat completion: {shown(body)}"
-    return TransportError(Failure.NOT_CHAT, told, body=body, advice=CORRECT)
+    what = f", but of {other}" if other else ""
+    told = f"HTTP {status} with {kind or 'no content type'}, which is no chat completion{what}: {shown(body)}"
+    advice = WHOLE if other == STREAM else OTHER_PATH if other else CORRECT
+    return TransportError(Failure.NOT_CHAT, told, body=body, advice=advice)
+
+
+def not_text(status: int, error: UnicodeDecodeError, endpoint: Endpoint) -> TransportError:
+    """An answer with bytes that are no UTF-8: this one is lost, and another may be whole."""
+    told = f"HTTP {status}: the answer is not UTF-8, byte {error.object[error.start]:#04x} at {error.start}"
+    body = redacted(error.object[:SHOWN].decode(errors="replace"), endpoint)
+    return TransportError(
+        Failure.SERVER, told, body=body, advice="JSON is UTF-8: look at the server, or at what is before it"
+    )
 
 
 def redirected(status: int, location: str, endpoint: Endpoint) -> TransportError:
@@ -196,6 +215,10 @@ def _advice(kind: Failure, status: int, body: str, endpoint: Endpoint, purpose: 
         return f"It was asked for the model {name!r} ({endpoint.model!r} without its provider); see {models}{wrong}"
     if kind is Failure.BAD_REQUEST and CONTEXT.search(body):
         return f"Ask for less ({setting(purpose, 'max_tokens')}), or serve the model with a longer context"
+    if kind is Failure.BAD_REQUEST and MODERATED.search(body):
+        return "The provider's filter refuses such prompts: change them, or name another model"
+    if kind is Failure.BAD_REQUEST and STREAMS.search(body):
+        return WHOLE
     if kind is Failure.BAD_REQUEST:
         return f"Change the sampling parameters ({setting(purpose)}; null sends none)"
     if kind is Failure.RATE:

@@ -113,4 +113,5 @@ def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:
         raise UsageError(unpriced(model))
     chat = chat if config.hedge else chat.model_copy(update={"hedge": None})
     transport = Adapting(chosen, tools.refusals.setdefault(model, Refusals()))
-    return ChatTeacher(model, transport, chat, ReplyCache(tools.replies), tools.budget, endpoint.url, listed)
+    kept = ReplyCache(tools.replies)
+    return ChatTeacher(model, transport, chat, kept, tools.budget, endpoint.url, listed, reasoning=tools.reasoning)

@@ -148,7 +148,7 @@ def create(tools: TeacherTools, config: LocalModelConfig) -> ChatTeacher:
         name, lambda: open_engine(engine, folder, config.device, config.dtype), tools.calls, tools.seed
     )
     chat = ChatConfig(concurrency=tools.calls, hedge=None, retries=0, lead=False)
-    return ChatTeacher(name, transport, chat, ReplyCache(tools.replies), tools.budget)
+    return ChatTeacher(name, transport, chat, ReplyCache(tools.replies), tools.budget, reasoning=tools.reasoning)
 
 
 def digest_of(folder: Path) -> str:

@@ -139,7 +139,9 @@ def create(tools: TeacherTools, config: MailboxConfig) -> ChatTeacher:
     except OSError as error:
         raise UsageError(f"mailbox {config.directory}: {error.strerror}") from error
     chat = ChatConfig(concurrency=tools.calls, hedge=None, retries=0, lead=False)
-    return ChatTeacher(NAME, Mailbox(config, guide), chat, ReplyCache(tools.replies), tools.budget)
+    return ChatTeacher(
+        NAME, Mailbox(config, guide), chat, ReplyCache(tools.replies), tools.budget, reasoning=tools.reasoning
+    )
 
 
 def _write_guide(folder: Path) -> str:

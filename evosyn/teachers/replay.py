@@ -12,6 +12,8 @@ from evosyn.chat import Reply, Request
 from evosyn.errors import CorruptRun, TeacherUnavailable, UsageError
 from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.teachers.cache import RecordedReplies, request_key
+from evosyn.text.reasoning import AUTO
+from evosyn.thinking import settled
 
 
 class ReplayTeacher:
@@ -20,10 +22,11 @@ class ReplayTeacher:
     Args:
         cache: the recording.
         model: whose replies these are.
+        reasoning: the form of their reasoning.
     """
 
-    def __init__(self, cache: RecordedReplies, model: str) -> None:
-        self._cache, self._model = cache, model
+    def __init__(self, cache: RecordedReplies, model: str, reasoning: str = AUTO) -> None:
+        self._cache, self._model, self._form = cache, model, reasoning
 
     @property
     def name(self) -> str:
@@ -45,7 +48,7 @@ class ReplayTeacher:
                 f"the recording has no reply of {self._model} to request {key} ({request.purpose}, sample "
                 f"{request.sample}); it was made with other prompts, parameters or seeds: record again with --model"
             )
-        return reply
+        return settled(reply, self._form)
 
     async def aclose(self) -> None:
         self._cache.close()
@@ -74,7 +77,7 @@ class ReplayConfig(PluginConfig):
     recording: Annotated[Recording, BeforeValidator(_recording), Argument("FILE@provider/name")]
 
 
-def create(tools: TeacherTools, config: ReplayConfig) -> ReplayTeacher:  # noqa: ARG001
+def create(tools: TeacherTools, config: ReplayConfig) -> ReplayTeacher:
     """Replay a recording.
 
     Raises:
@@ -90,4 +93,4 @@ def create(tools: TeacherTools, config: ReplayConfig) -> ReplayTeacher:  # noqa:
     if not len(recorded):
         recorded.close()
         raise UsageError(f"replay {path}: holds no recorded replies; a recording is the replies file of an earlier run")
-    return ReplayTeacher(recorded, model)
+    return ReplayTeacher(recorded, model, tools.reasoning)

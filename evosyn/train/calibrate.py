@@ -62,7 +62,7 @@ def measure(
         ]
         for row, texts in zip(rows, generator.generate(asked, rows), strict=True):
             said = [text for text in texts if text or (text is not None and not served)]  # none says nothing of it
-            scores = scorer.score([tasks[row]] * len(said), said)
+            scores = scorer.score([tasks[row]] * len(said), said, [generator.reasoning] * len(said))
             known = [score for score in scores if score.known]
             rate = RowRate(row, len(known), sum(score.passed for score in known), len(texts) - len(known))
             events.append(rate)

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from evosyn.configs.section import Section, Sources
 from evosyn.environments.rotation import RotationConfig
 from evosyn.limits import LimitsConfig
+from evosyn.text.reasoning import AUTO, ReasoningForm
 from evosyn.train.scoring import REWARD_LIMITS
 from evosyn.workbench import WorkbenchConfig
 
@@ -25,6 +26,8 @@ class RolloutConfig(Section):
         prompts: prompts per optimizer step, over all processes.
         max_prompt: tokens; rows with a longer prompt are left out and counted.
         max_completion: tokens.
+        reasoning: how completions mark what the model thought: `auto` (the chat template says it), `none`, or the name
+            of a family (docs/reasoning.md); one that ends in its reasoning is paid nothing.
         oversample: dynamic sampling's stand-in: so many times the prompts are sampled in one pass, and the groups whose
             rewards differ are kept first. 1 switches it off; None takes the algorithm's own.
         engine: `transformers`, or vLLM beside the trainer (`vllm-colocate`) or as a server (`vllm-server`).
@@ -36,6 +39,7 @@ class RolloutConfig(Section):
     prompts: int = Field(default=4, ge=1)
     max_prompt: int = Field(default=1024, ge=1)
     max_completion: int = Field(default=512, ge=1)
+    reasoning: ReasoningForm = AUTO
     temperature: float = Field(default=1.0, gt=0)
     oversample: int | None = Field(default=None, ge=1, le=8)
     engine: Literal["transformers", "vllm-colocate", "vllm-server"] = "transformers"
@@ -260,6 +264,8 @@ class EvalConfig(Section):
         ks: pass@k to report; none given: 1 and `samples`.
         temperature: None is 0 for one sample, else 0.8.
         max_tokens: length of a completion.
+        reasoning: how completions mark what a model thought, as in `rollout.reasoning`; of a served model
+            `workbench.teacher.reasoning` says it where this is `auto`.
         limit: only the first so many problems.
         shots: problems of each bench, the first with a reference, that are shown before each question and not measured.
         workbench: a served model to measure as well (`teacher`), and where completions run.
@@ -272,6 +278,7 @@ class EvalConfig(Section):
     ks: tuple[int, ...] = ()
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int = Field(default=512, ge=1)
+    reasoning: ReasoningForm = AUTO
     limit: int | None = Field(default=None, ge=1)
     shots: int = Field(default=0, ge=0, le=16)
     seed: int = 0

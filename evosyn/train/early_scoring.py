@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from transformers import StoppingCriteria, StoppingCriteriaList
 
+from evosyn.text.tokenizers import completion_texts
 from evosyn.train.scoring import Scorer, Task
 
 log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ class EarlyScorer:
                 self._wake.wait_for(lambda: bool(self._waiting))
                 batch, self._waiting, self._busy = self._waiting, [], True
             try:
-                texts = self._tokenizer.batch_decode([ids for _, ids in batch], skip_special_tokens=True)
+                texts = completion_texts(self._tokenizer, [ids for _, ids in batch])
                 self._scorer.score([task for task, _ in batch], texts)
             except Exception as error:  # noqa: BLE001  the sandbox boundary: the trainer's own call meets it again
                 log.debug("early scoring failed: %s", error)

@@ -24,6 +24,7 @@ from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Pool, Solution, content_id
 from evosyn.rundir import RunDir
+from evosyn.text.reasoning import AUTO
 from evosyn.train.data import load_samples, tasks_of
 from evosyn.train.generation import Generator, TokenSampling
 from evosyn.train.scoring import Scorer, Task, domains_of
@@ -39,6 +40,7 @@ class BenchOutcome:
     Attributes:
         unknown: samples that nobody could judge, those that never came among them.
         missing: samples that never came.
+        cut: those that end in their reasoning.
     """
 
     problem_id: str
@@ -49,13 +51,15 @@ class BenchOutcome:
     unknown: int = 0
     domain: str = ""
     missing: int = 0
+    cut: int = 0
 
 
 class Result(NamedTuple):
-    """One model on the whole bench."""
+    """One model on the whole bench, its texts read in a form of reasoning."""
 
     model: str
     outcomes: tuple[BenchOutcome, ...]
+    reasoning: str = AUTO
 
 
 def bench_tasks(pools: Sequence[Pool]) -> list[Task]:
@@ -182,7 +186,8 @@ def evaluate(
             file.flush()
             if on_done is not None:
                 on_done(len(kept))
-    return Result(model, tuple(_score(task, kept[task.row_id], scorer) for task in tasks))
+    form = generator.reasoning
+    return Result(model, tuple(_score(task, kept[task.row_id], scorer, form) for task in tasks), form)
 
 
 def _asked(one: Domain, task: Task, shots: tuple[Message, ...]) -> Request:
@@ -198,6 +203,7 @@ def summary(results: Sequence[Result], ks: Sequence[int], seed: int) -> dict[str
         row: dict[str, Json] = {"model": result.model, "problems": len(result.outcomes)}
         row["unknown"] = sum(outcome.unknown for outcome in result.outcomes)
         row["parsed"] = _share(result.outcomes)
+        row["cut"], row["reasoning"] = sum(outcome.cut for outcome in result.outcomes), result.reasoning
         for k in ks:
             values = pass_values(result.outcomes, k)
             row[f"pass@{k}"] = _mean(values, seeds.child("mean", k))
@@ -262,9 +268,9 @@ def _kept(path: Path) -> dict[str, list[str]]:
     return kept
 
 
-def _score(task: Task, texts: Sequence[str | None], scorer: Scorer) -> BenchOutcome:
+def _score(task: Task, texts: Sequence[str | None], scorer: Scorer, form: str) -> BenchOutcome:
     said = [text for text in texts if text is not None]
-    scores = scorer.score([task] * len(said), said)
+    scores = scorer.score([task] * len(said), said, [form] * len(said))
     return BenchOutcome(
         problem_id=task.row_id,
         level=level_of(task),
@@ -274,6 +280,7 @@ def _score(task: Task, texts: Sequence[str | None], scorer: Scorer) -> BenchOutc
         unknown=len(texts) - sum(score.known for score in scores),
         domain=task.problem.domain,
         missing=len(texts) - len(said),
+        cut=sum(score.cut for score in scores),
     )
 
 

@@ -15,6 +15,8 @@ from evosyn.chat import Reply, Request
 from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
 from evosyn.running.ledger import NEVER_CAME
+from evosyn.text.reasoning import AUTO
+from evosyn.text.tokenizers import completion_texts, reasoning_of
 
 log = logging.getLogger(__name__)
 
@@ -40,9 +42,11 @@ class Generator(Protocol):
 
     Attributes:
         chunk: how many requests a caller should give at once; what is lost at most when it is killed.
+        reasoning: the form in which its texts, which are as they came, mark reasoning.
     """
 
     chunk: int
+    reasoning: str
 
     def generate(self, requests: Sequence[Request], names: Sequence[str]) -> Sequence[Sequence[str | None]]: ...
 
@@ -53,11 +57,14 @@ class TransformersGenerator:
     Args:
         at_once: requests in one padded batch. With 1, each draws from its own stream, whatever else is run; with
             more, those of a batch share one.
+        reasoning: as of `models.reasoning_of`.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, sampling: TokenSampling, *, at_once: int = 1) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, sampling: TokenSampling, *, at_once: int = 1, reasoning: str = AUTO
+    ) -> None:
         self._model, self._tokenizer, self._sampling = model, tokenizer, sampling
-        self.chunk = at_once
+        self.chunk, self.reasoning = at_once, reasoning
 
     def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]:
         found: list[list[str]] = []
@@ -94,13 +101,13 @@ class TransformersGenerator:
                     max_new_tokens=sampling.max_tokens,
                     pad_token_id=self._tokenizer.pad_token_id,
                 )
-                drawn = self._tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
+                drawn = completion_texts(self._tokenizer, output[:, width:].tolist())
                 for place, mine in enumerate(texts):
                     mine += drawn[place * count : (place + 1) * count]
         return [mine * (sampling.samples if greedy else 1) for mine in texts]
 
 
-def local_generator(name: str, sampling: TokenSampling) -> TransformersGenerator:
+def local_generator(name: str, sampling: TokenSampling, reasoning: str = AUTO) -> TransformersGenerator:
     """A model of this machine or the hub, ready to draw; on the GPU where there is one."""
     from evosyn.train.config import MemoryConfig
     from evosyn.train.models import check_model, load_model, load_tokenizer
@@ -114,18 +121,24 @@ def local_generator(name: str, sampling: TokenSampling) -> TransformersGenerator
         torch.set_num_threads(1)
     tokenizer = load_tokenizer(name)
     model = load_model(name, MemoryConfig(), bf16=cuda, frozen=True).eval()
-    if not cuda:
-        return TransformersGenerator(model, tokenizer, sampling)
-    return TransformersGenerator(model.to("cuda"), tokenizer, sampling, at_once=max(1, GPU_BATCH // sampling.samples))
+    form, at_once = reasoning_of(tokenizer, name, reasoning), max(1, GPU_BATCH // sampling.samples) if cuda else 1
+    return TransformersGenerator(
+        model.to("cuda") if cuda else model, tokenizer, sampling, at_once=at_once, reasoning=form
+    )
 
 
 class TeacherGenerator:
-    """A model behind the teacher port: cached, budgeted and retried there. All requests go out at once."""
+    """A model behind the teacher port: cached, budgeted and retried there. All requests go out at once.
+
+    Args:
+        teacher: gives texts as they came (`Workbench.teacher`, `reasoning`).
+        reasoning: how those mark reasoning.
+    """
 
     chunk = 1_000_000
 
-    def __init__(self, teacher: Teacher, sampling: TokenSampling) -> None:
-        self._teacher, self._sampling = teacher, sampling
+    def __init__(self, teacher: Teacher, sampling: TokenSampling, reasoning: str = AUTO) -> None:
+        self._teacher, self._sampling, self.reasoning = teacher, sampling, reasoning
 
     def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str | None]]:
         del names
@@ -150,4 +163,4 @@ class TeacherGenerator:
 def _text_of(reply: Reply) -> str | None:
     if reply.failure in NEVER_CAME:
         return None
-    return reply.text if reply.failure is None else ""
+    return str(reply.text) if reply.failure is None else ""

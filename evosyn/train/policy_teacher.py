@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 from evosyn.chat import Reply, Request
 from evosyn.errors import UsageError
 from evosyn.records import content_id
+from evosyn.text.tokenizers import reasoning_of
+from evosyn.thinking import settled
 from evosyn.train.config import RlvrConfig
 from evosyn.train.generation import TokenSampling, TransformersGenerator
 from evosyn.train.models import context_of
@@ -44,6 +46,7 @@ class PolicyTeacher:
 
     def __init__(self, model: Any, tokenizer: Any, seed: int) -> None:
         self._model, self._tokenizer, self._seed = model, tokenizer, seed
+        self._form = reasoning_of(tokenizer, SELF)
         self._waiting: deque[_Waiting] = deque()
 
     async def complete(self, request: Request) -> Reply:
@@ -88,7 +91,7 @@ class PolicyTeacher:
             max_tokens=min(wanted, context - max((sizes[at] for at in fitting), default=0)),
             seed=self._seed,
         )
-        generator = TransformersGenerator(self._model, self._tokenizer, sampling, at_once=BATCH)
+        generator = TransformersGenerator(self._model, self._tokenizer, sampling, at_once=BATCH, reasoning=self._form)
         trained = self._model.training
         self._model.eval()
         try:
@@ -97,10 +100,10 @@ class PolicyTeacher:
             self._model.train(trained)
         texts = {at: text for at, (text,) in zip(fitting, drawn, strict=True)}
         return [
-            Reply(name, "", SELF, failure="bad-request") if at not in texts else Reply(
-                name, texts[at], SELF, None if texts[at].strip() else "empty",
+            Reply(name, "", SELF, failure="bad-request") if at not in texts else settled(Reply(
+                name, texts[at], SELF,
                 input_tokens=sizes[at], output_tokens=len(self._tokenizer(texts[at])["input_ids"]),
-            )
+            ), self._form)
             for at, name in enumerate(names)
         ]  # fmt: skip
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,22 +22,30 @@ from evosyn.domains import check_task
 from evosyn.errors import UsageError
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json, task_to_json
+from evosyn.text.reasoning import form_named, without_marks
 
 log = logging.getLogger(__name__)
 
-_MARK = re.compile(r"(?:<[|｜][^<>|｜]{1,64}[|｜]>|</?s>|<(?:eos|pad|end_of_turn|start_of_turn)>)\Z")
-"""End marks of the families of models, as a tokenizer decodes them that is told to keep them."""
-MARK_CHARS = 80
 TAIL = 64
 """Characters at the end of a prompt by which a completion is found where the text before it was cut or changed."""
 
 
 def compute_score(
-    data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, Json] | None = None, **rest: Any
+    data_source: str,
+    solution_str: str,
+    ground_truth: Any,
+    extra_info: Mapping[str, Json] | None = None,
+    *,
+    reasoning: str | None = None,
+    **rest: Any,
 ) -> dict[str, float]:
-    """verl's contract for one completion: a dictionary whose `score` is the reward, the rest is logged."""
+    """verl's contract for one completion: a dictionary whose `score` is the reward, the rest is logged.
+
+    Args:
+        reasoning: as for `trl_reward`; verl passes it from `reward.custom_reward_function.reward_kwargs`.
+    """
     del data_source, extra_info, rest
-    return _numbers(_score([task_from_json(ground_truth, "ground_truth", check_task)], [solution_str]))[0]
+    return _numbers(_score([task_from_json(ground_truth, "ground_truth", check_task)], [solution_str], reasoning))[0]
 
 
 def compute_scores(
@@ -46,12 +53,14 @@ def compute_scores(
     solution_strs: Sequence[str],
     ground_truths: Sequence[Any],
     extra_infos: Sequence[Mapping[str, Json] | None] | None = None,
+    *,
+    reasoning: str | None = None,
     **rest: Any,
 ) -> list[dict[str, float]]:
     """verl's batch reward manager (`reward_manager=batch`): one sandbox run for all completions."""
     del data_sources, extra_infos, rest
     tasks = [task_from_json(truth, f"ground_truths[{place}]", check_task) for place, truth in enumerate(ground_truths)]
-    return _numbers(_score(tasks, list(solution_strs)))
+    return _numbers(_score(tasks, list(solution_strs), reasoning))
 
 
 def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **rest: Any) -> Any:
@@ -67,17 +76,28 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
     if len(known) < len(texts):
         log.error("%d of %d queries do not hold their prompt; they are not judged", len(texts) - len(known), len(texts))
     rows = _numbers(
-        [answers.get(place, {"reward": None, "share": 0.0, "parsed": False}) for place in range(len(texts))]
+        [
+            answers.get(place, {"reward": None, "share": 0.0, "parsed": False, "cut": False})
+            for place in range(len(texts))
+        ]
     )
     rewards = torch.tensor([row["score"] for row in rows])
-    extra = {name: torch.tensor([row[name] for row in rows]) for name in ("share", "parsed", "unknown")}
+    extra = {name: torch.tensor([row[name] for row in rows]) for name in ("share", "parsed", "cut", "unknown")}
     return {"rewards": rewards, "scores": rewards, "extra_logs": extra}
 
 
 def trl_reward(
-    prompts: Sequence[Any], completions: Sequence[Any], task: Sequence[Any] | None = None, **columns: Any
+    prompts: Sequence[Any],
+    completions: Sequence[Any],
+    task: Sequence[Any] | None = None,
+    reasoning: str | None = None,
+    **columns: Any,
 ) -> list[float | None]:
-    """TRL's contract with the columns of `evosyn export --format trl`: one reward per completion, or None."""
+    """TRL's contract with the columns of `evosyn export --format trl`: one reward per completion, or None.
+
+    Args:
+        reasoning: how completions mark what the model thought, in place of what tasks say; with `functools.partial`.
+    """
     from evosyn.train.rewards import completion_text
 
     del prompts
@@ -85,7 +105,7 @@ def trl_reward(
         found = ", ".join(sorted(columns))
         raise UsageError(f"the data has no column `task` ({found}); write it with: evosyn export DATA --format trl")
     tasks = [task_from_json(one, f"task[{place}]", check_task) for place, one in enumerate(task)]
-    return [score["reward"] for score in _score(tasks, [completion_text(one) for one in completions])]
+    return [score["reward"] for score in _score(tasks, [completion_text(one) for one in completions], reasoning)]
 
 
 def completion_of(query: str, prompt: str) -> str | None:
@@ -100,44 +120,45 @@ def completion_of(query: str, prompt: str) -> str | None:
     return without_marks(query[start:])
 
 
-def without_marks(text: str) -> str:
-    """A text up to the first of the end marks that stand at its end, with nothing but blanks between them."""
-    end = last = len(text)
-    while True:
-        while last and text[last - 1].isspace():
-            last -= 1
-        found = _MARK.search(text[max(0, last - MARK_CHARS) : last])
-        if found is None:
-            return text[:end]
-        end = last = last - len(found[0])
-
-
 def _numbers(scores: Sequence[Json]) -> list[dict[str, float]]:
     return [
         {
             "score": score["reward"] or 0.0,
             "share": score["share"],
             "parsed": float(score["parsed"]),
+            "cut": float(score["cut"]),
             "unknown": float(score["reward"] is None),
         }
         for score in scores
     ]
 
 
-def _score(tasks: Sequence[Task], texts: Sequence[str]) -> list[Json]:
-    """One answer per completion, as the service gives it, from the service or from a sandbox of this process."""
+def _score(tasks: Sequence[Task], texts: Sequence[str], reasoning: str | None = None) -> list[Json]:
+    """One answer per completion, as the service gives it, from the service or from a sandbox of this process.
+
+    Args:
+        reasoning: the form of all completions; else EVOSYN_REASONING names it, else each task.
+
+    Raises:
+        UsageError: there is no such form.
+    """
+    named = reasoning or os.environ.get("EVOSYN_REASONING")
+    form = named and form_named(named, "reasoning" if reasoning else "EVOSYN_REASONING")
     url = os.environ.get("EVOSYN_REWARD_URL")
     if url:
         from evosyn.train.here import client_of
 
         token = "EVOSYN_REWARD_TOKEN" if "EVOSYN_REWARD_TOKEN" in os.environ else None
-        items = [{"task": task_to_json(task), "completion": text} for task, text in zip(tasks, texts, strict=True)]
+        items = [
+            {"task": task_to_json(task), "completion": text, "reasoning": form}
+            for task, text in zip(tasks, texts, strict=True)
+        ]
         scores: list[Json] = client_of(url, token).score(items)
     else:
         from evosyn.train.here import scorer_of
         from evosyn.train.scoring import score_json
 
-        scores = [score_json(score) for score in scorer_of(tasks).score(tasks, texts)]
+        scores = [score_json(score) for score in scorer_of(tasks).score(tasks, texts, [form] * len(texts))]
     unknown = [score["error"] for score in scores if score["reward"] is None]
     if unknown:
         log.warning("%d of %d completions could not be judged; the first: %s", len(unknown), len(scores), unknown[0])

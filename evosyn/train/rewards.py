@@ -44,6 +44,7 @@ class RewardFunction:
         max_completion: tokens, for the length-aware parts.
         wait: called before scoring; returns when what is scored in the background is done.
         record: told the rows, scores and texts of each batch.
+        decode: makes texts of ids, where the trainer leaves marks of reasoning out of its own; else None.
 
     Attributes:
         failure: the exception that broke scoring, or None.
@@ -61,10 +62,12 @@ class RewardFunction:
         max_completion: int,
         wait: Callable[[], None] = lambda: None,
         record: Record | None = None,
+        decode: Callable[[Sequence[Sequence[int]]], list[str]] | None = None,
     ) -> None:
         self.__name__ = "evosyn"
         self.tasks, self.scorer, self._config = tasks, scorer, config
         self._max_completion, self._wait, self._record = max_completion, wait, record
+        self._decode = decode
         self._mixed = len({task.problem.domain for task in tasks.values()}) > 1
         self._left: float | None = None
         self.failure: BaseException | None = None
@@ -85,7 +88,11 @@ class RewardFunction:
         started = time.perf_counter()
         self.drawn += len(completions)
         try:
-            texts = [completion_text(completion) for completion in completions]
+            texts = (
+                [completion_text(completion) for completion in completions]
+                if self._decode is None or completion_ids is None
+                else self._decode(completion_ids)
+            )
             lengths = [len(text) for text in texts] if completion_ids is None else [len(ids) for ids in completion_ids]
             self._wait()
             scores = self._scores(row_id, texts)
@@ -159,6 +166,7 @@ class RewardFunction:
             log_metric("pass_rate", sum(score.passed for score in known) / len(known))
             log_metric("case_share", sum(score.share for score in known) / len(known))
         log_metric("parsed", sum(score.parsed for score in scores) / len(scores))
+        log_metric("cut", sum(score.cut for score in scores) / len(scores))
         log_metric("formatted", sum(map(self._formatted, scores, texts)) / len(texts))
         log_metric("unknown", 1.0 - len(known) / len(scores))
         log_metric("reward_seconds", seconds)

@@ -22,9 +22,16 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.sandbox.packages import require_shown
 from evosyn.sharing import Company
+from evosyn.text.tokenizers import completion_texts, marks_are_special, reasoning_of
 from evosyn.train.config import RlvrConfig
 from evosyn.train.data import fit_lengths, prompt_of, tasks_of
-from evosyn.train.models import adapter_config, check_context, context_of
+from evosyn.train.models import (
+    TINY,
+    adapter_config,
+    check_context,
+    context_of,
+    load_tokenizer,
+)
 from evosyn.train.report import mean_of
 from evosyn.train.rewards import RewardFunction, pass_histogram
 from evosyn.train.run import Metrics, OnRow, PreparedTrainer, Start, run_training
@@ -33,7 +40,7 @@ from evosyn.train.settings import grpo_settings, resolve, world_size
 
 CURVES = ("reward", "pass_rate")
 """Those that are drawn, and told of each domain where rows are of several."""
-METRICS = (*CURVES, "zero_variance", "case_share", "entropy")
+METRICS = (*CURVES, "zero_variance", "case_share", "cut", "entropy")
 
 
 class FeedTools(NamedTuple):
@@ -66,6 +73,11 @@ def train_rlvr(
         parts: rows of each dataset, where they were read before or are of none; see `run_training`.
     """
     config = resolve(config)
+    if config.model != TINY:
+        form = reasoning_of(
+            load_tokenizer(config.model, pad_token=config.pad_token), config.model, config.rollout.reasoning
+        )
+        config = config.model_copy(update={"rollout": config.rollout.model_copy(update={"reasoning": form})})
     if feed is None and config.rotation.active is not None:
         feed = functools.partial(_rotation, config)
     if feed is not None:
@@ -126,13 +138,18 @@ def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox, make_feed: Make
     verdicts = start.resources.enter_context(SqliteVerdicts(start.run.file("verdicts.sqlite")))
     company = Company(share=config.reward.company)
     require_shown((task.problem for task in tasks_of(start.samples).values()), sandbox.protection)
-    scorer = Scorer(reward_judge(sandbox, domains, config.reward.limits, verdicts, company=company))
+    scorer = Scorer(
+        reward_judge(sandbox, domains, config.reward.limits, verdicts, company=company), config.rollout.reasoning
+    )
     early = EarlyScorer(scorer, start.tokenizer)
     tasks, length = tasks_of(start.samples), config.rollout.max_completion
     feed = None if make_feed is None else make_feed(_tools(config, start, sandbox, rows))
     live = None if feed is None else LiveRows(feed, tasks, config.rollout.group)
     record = None if live is None else live.record
-    reward = RewardFunction(tasks, scorer, config.reward, max_completion=length, wait=early.drain, record=record)
+    decode = functools.partial(completion_texts, start.tokenizer) if marks_are_special(start.tokenizer) else None
+    reward = RewardFunction(
+        tasks, scorer, config.reward, max_completion=length, wait=early.drain, record=record, decode=decode
+    )
     settings = grpo_settings(config, start.run.path, bf16=start.bf16, cpu=start.cpu)
     trainer = EvosynGRPOTrainer(
         model=start.model,

@@ -25,6 +25,7 @@ from evosyn.records import Json, Solution
 from evosyn.shell_world import world_in
 from evosyn.tasks import Task, task_from_json
 from evosyn.text.tool_calls import ToolCall
+from evosyn.thinking import without_thinking
 from evosyn.train.here import scorer_of, shells, tool_worlds
 from evosyn.train.scoring import Score, score_of
 from evosyn.trajectories import Trajectory
@@ -154,7 +155,7 @@ class TextRollout(Rollout):
 
     def reply(self, text: str) -> str | None:
         """What the model is shown after a reply; None where it is over."""
-        act = self.ways.read_action(text)
+        act = self.ways.read_action(without_thinking(text, self._task.reasoning).answer)
         shown = self.do(act)
         if act is not None and self.runs(act):
             shown = self.ways.result("" if shown == EMPTY else shown, "text").content

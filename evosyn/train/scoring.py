@@ -19,6 +19,8 @@ from evosyn.ports import Domain, Sandbox, VerdictCache
 from evosyn.records import Json, Solution, Verdict
 from evosyn.sharing import Company
 from evosyn.tasks import Task
+from evosyn.text.reasoning import AUTO, CUT, NONE, Answer
+from evosyn.thinking import without_thinking
 
 __all__ = ["REWARD_LIMITS", "Score", "Scorer", "Scores", "Task", "domains_of", "reward_judge", "score_json"]
 
@@ -35,12 +37,14 @@ class Score(NamedTuple):
         share: share of the cases that pass, in [0, 1].
         parsed: a solution was found in the text.
         detail: why it failed, shortened; untrusted text.
+        cut: the text ends in its reasoning.
     """
 
     verdict: Verdict
     share: float
     parsed: bool
     detail: str = ""
+    cut: bool = False
 
     @property
     def passed(self) -> bool:
@@ -55,7 +59,7 @@ class Scores(Protocol):
     """What decides what completions came to."""
 
     def score(self, tasks: Sequence[Task], texts: Sequence[str]) -> list[Score]:
-        """One score per (task, text), in order."""
+        """One score per (task, text), in order. An `Answer` holds no reasoning; any other text is read as it is."""
         ...
 
 
@@ -64,27 +68,39 @@ class Scorer:
 
     Args:
         judge: decides them; completions for a task of a domain that it does not serve are UNKNOWN.
+        reasoning: the form in which texts mark their reasoning (`evosyn.text.reasoning.FORMS`).
     """
 
-    def __init__(self, judge: Judge) -> None:
-        self.judge = judge
+    def __init__(self, judge: Judge, reasoning: str = AUTO) -> None:
+        self.judge, self.reasoning = judge, reasoning
 
-    def score(self, tasks: Sequence[Task], texts: Sequence[str]) -> list[Score]:
+    def score(
+        self, tasks: Sequence[Task], texts: Sequence[str], forms: Sequence[str | None] | None = None
+    ) -> list[Score]:
         """One score per (task, text), in order; what fails for one of them fails for none of the others.
+
+        Args:
+            forms: of reasoning, of single texts; None for that of its task, or else of all.
 
         Raises:
             SandboxUnavailable: the sandbox is gone for good.
         """
         same: dict[str, Task] = {}  # one record for equal tasks: a testing is read, its generators run, once a batch
-        asked = [(same.setdefault(task.key, task), text) for task, text in zip(tasks, texts, strict=True)]
-        read: dict[tuple[str, str], Parsed[Solution] | CellResult] = {}
-        for task, text in asked:
-            if (task.key, text) not in read:
-                read[task.key, text] = guarded(self._read, task, text)
-        found = [read[task.key, text] for task, text in asked]
+        named = [
+            NONE if isinstance(text, Answer) else form or self.form_of(task)
+            for task, text, form in zip(tasks, texts, forms or [None] * len(texts), strict=True)
+        ]
+        asked = [
+            (same.setdefault(task.key, task), text, form) for task, text, form in zip(tasks, texts, named, strict=True)
+        ]
+        read: dict[tuple[str, str, str], Parsed[Solution] | CellResult] = {}
+        for task, text, form in asked:
+            if (task.key, text, form) not in read:
+                read[task.key, text, form] = guarded(self._read, task, text, form)
+        found = [read[task.key, text, form] for task, text, form in asked]
         cells = [
             Cell(task.problem, parsed.value, task.testing)
-            for (task, _), parsed in zip(asked, found, strict=True)
+            for (task, *_), parsed in zip(asked, found, strict=True)
             if isinstance(parsed, Parsed) and parsed.value is not None
         ]
         results = iter(self.judge.verify(cells))
@@ -93,16 +109,23 @@ class Scorer:
             if isinstance(parsed, CellResult):
                 scores.append(Score(parsed.verdict, 0.0, False, parsed.detail))
             elif parsed.value is None:
-                scores.append(Score(Verdict.ERROR, 0.0, False, parsed.reason))
+                scores.append(Score(Verdict.ERROR, 0.0, False, parsed.reason, parsed.reason.startswith(CUT)))
             else:
                 scores.append(score_of(next(results)))
         return scores
 
-    def _read(self, task: Task, text: str) -> Parsed[Solution] | CellResult:
+    def form_of(self, task: Task) -> str:
+        """In which completions of a task mark their reasoning, where nothing else is said of one."""
+        return self.reasoning if task.reasoning == AUTO else task.reasoning
+
+    def _read(self, task: Task, text: str, form: str) -> Parsed[Solution] | CellResult:
         domain = self.judge.domains.get(task.problem.domain)
         if domain is None:
             return CellResult(Verdict.UNKNOWN, detail=f"the domain {task.problem.domain!r} is not served")
-        found: Parsed[Solution] = domain.read("solution", text, task.problem)
+        thought = without_thinking(text, form)
+        if thought.fault or (thought.acts and domain.actor == "reply"):
+            return Parsed(None, thought.fault or f"{CUT}: the text ends in a call of a tool, before its answer")
+        found: Parsed[Solution] = domain.read("solution", thought.answer, task.problem)
         return found
 
 
@@ -134,6 +157,7 @@ def score_json(score: Score) -> dict[str, Json]:
         "share": round(score.share, 6),
         "verdict": score.verdict.value,
         "parsed": score.parsed,
+        "cut": score.cut,
         "detail": score.detail,
     }
     return answer if score.known else {**answer, "error": score.detail or "the sandbox could not decide"}

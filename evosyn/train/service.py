@@ -2,12 +2,14 @@
 
     GET  /health   {"status": "ok", "protection": "strong", "tasks": 231, "executed": ..., "cached": ...}
     POST /score    {"items": [{"id": ROW, "completion": TEXT} | {"task": TASK, "completion": TEXT}, ...]}
-                   -> {"scores": [{"reward": 1.0 | 0.0 | null, "share", "verdict", "parsed", "detail", "error"?}, ...]}
+                   -> {"scores": [{"reward": 1.0 | 0.0 | null, "share", "verdict", "parsed", "cut", "detail", "error"?},
+                       ...]}
 
-TASK is the JSON of `evosyn.tasks`. Every item is answered by itself: a reward is null, with an `error`, where the item
-is not one or where our machine failed; the others are scored. What is unusable as a whole is refused: a body that is
-not JSON, a foreign Host, a page of a browser. Completions and testings run in the sandbox, never here; this module
-holds no HTTP (`_http`) and no judgement (`scoring`). docs/reward.md, "As a service".
+TASK is the JSON of `evosyn.tasks`; an item may name the form of its reasoning (`"reasoning"`). Every item is answered
+by itself: a reward is null, with an `error`, where the item is not one or where our machine failed; the others are
+scored. What is unusable as a whole is refused: a body that is not JSON, a foreign Host, a page of a browser.
+Completions and testings run in the sandbox, never here; this module holds no HTTP (`_http`) and no judgement
+(`scoring`). docs/reward.md, "As a service".
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ from typing import NamedTuple
 
 from evosyn.domains import check_task
 from evosyn.domains.tool_use import respelled
-from evosyn.errors import EvosynError, UsageError, told_type
+from evosyn.errors import EvosynError, FormatError, UsageError, told_type
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json
+from evosyn.text.reasoning import Answer, check_form
 from evosyn.text.tool_dialects import TOOL_DIALECTS
+from evosyn.thinking import without_thinking
 from evosyn.train._http import HttpAnswer, HttpServer, ServiceLimits
 from evosyn.train.scoring import Score, Scorer, score_json
 
@@ -58,6 +62,7 @@ class RewardService:
     ) -> None:
         self.limits = limits or ServiceLimits()
         self._scorer, self._tasks, self._protection = scorer, tasks, protection
+        self._cut = 0
         self._server = HttpServer(host, port, token, self.limits, health=self.health, score=self.score)
 
     @property
@@ -79,6 +84,8 @@ class RewardService:
             "tasks": len(self._tasks),
             "executed": self._scorer.judge.executed,
             "cached": self._scorer.judge.cached,
+            "reasoning": self._scorer.reasoning,
+            "cut": self._cut,
         }
 
     def score(self, body: bytes) -> HttpAnswer:
@@ -107,7 +114,10 @@ class RewardService:
             check_task(task)
 
     def _scores(self, wanted: Sequence[_Wanted]) -> list[Score]:
-        return self._scorer.score([one.task for one in wanted], [one.completion for one in wanted])
+        forms = [one.reasoning for one in wanted]
+        scores = self._scorer.score([one.task for one in wanted], [one.completion for one in wanted], forms)
+        self._cut += sum(score.cut for score in scores)
+        return scores
 
     def _read(self, item: Json, place: int) -> _Wanted | str:
         """What an item asks for, or why it is none."""
@@ -119,9 +129,14 @@ class RewardService:
             return f"{where}.completion: must be a text, not {told_type(completion)}"
         if "task" in item and "id" in item:
             return f"{where}: an id or a task, not both"
+        form = item.get("reasoning")
+        try:
+            form = None if form is None else check_form(str(form))
+        except FormatError as error:
+            return f"{where}.{error}"
         if "task" in item:
             try:
-                wanted = _Wanted(task_from_json(item["task"], f"{where}.task", self._check), completion)
+                wanted = _Wanted(task_from_json(item["task"], f"{where}.task", self._check), completion, form)
                 _ = wanted.task.key  # made here, where what is nested too deeply is the fault of this item alone
                 return wanted
             except UsageError as error:
@@ -135,7 +150,7 @@ class RewardService:
         return (
             f"{where}.id: no row {name[:80]!r} in the data that is served"
             if task is None
-            else _Wanted(task, completion)
+            else _Wanted(task, completion, form)
         )
 
     def _respelled(self, wanted: _Wanted | str, item: Json, place: int) -> _Wanted | str:
@@ -148,7 +163,10 @@ class RewardService:
         served = self._scorer.judge.domains.get(problem.domain)
         if served is None or served.actor != "tools":
             return f"items[{place}].dialect: only for tasks of tool worlds; leave it out for {problem.domain}"
-        return wanted._replace(completion=respelled(problem, wanted.completion, dialect))
+        thought = without_thinking(wanted.completion, wanted.reasoning or self._scorer.form_of(wanted.task))
+        if thought.fault:  # the scorer says so
+            return wanted
+        return wanted._replace(completion=Answer(respelled(problem, thought.answer, dialect)))
 
 
 class _Wanted(NamedTuple):
@@ -156,8 +174,9 @@ class _Wanted(NamedTuple):
 
     task: Task
     completion: str
+    reasoning: str | None = None
 
 
 def refused(reason: str) -> dict[str, Json]:
     """The answer to an item that cannot be scored: nothing is said about its completion."""
-    return {"reward": None, "share": 0.0, "verdict": "U", "parsed": False, "detail": "", "error": reason}
+    return {"reward": None, "share": 0.0, "verdict": "U", "parsed": False, "cut": False, "detail": "", "error": reason}

@@ -30,16 +30,18 @@ from evosyn.records import Problem
 from evosyn.sandbox.bundling import harmless, keeps_company
 from evosyn.strategies.grammar.source import read as read_genome
 from evosyn.synthesis.dedup import MinHash
+from evosyn.text.reasoning import without_marks
 from evosyn.textual import shingle_hashes, words
 from evosyn.thinking import without_thinking
-from evosyn.train.reward_function import without_marks
 from evosyn.train.shaping import format_score
 
 pytestmark = pytest.mark.slow
 
 # ------------------------------------------------------------------------------------- the same as regular expressions
 MARKDOWN = re.compile(
-    r"^[ \t\r]*(`{3,}(?=[^`\n]*\n)|~{3,})[ \t\r]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t\r]*\1[ \t\r]*$|\Z)", re.M | re.S
+    r"^[ \t\r]*(`{3,}(?=[^`\n]*\n)|~{3,})[ \t\r]*([\w+.-]*)[^\n]*\n"
+    r"(.*?)(?:^[ \t\r]*\1(?![^\W\d_])(?!(?<=`)`|(?<=~)~)|\Z)",
+    re.M | re.S,
 )
 ONE = re.compile(r"^```[ \t\r]*[\w+.-]*[ \t\r]*\n.+?^```[ \t\r]*$", re.DOTALL | re.MULTILINE)
 EDIT = re.compile(

@@ -23,9 +23,15 @@ def ask(text: str, sample: int = 0, **params: object) -> Request:
 
 
 def made(
-    *, model: str = "openai/m", calls: int = 64, cache: Path | None = None, budget: Budget | None = None, **options: Any
+    *,
+    model: str = "openai/m",
+    calls: int = 64,
+    cache: Path | None = None,
+    budget: Budget | None = None,
+    reasoning: str = "auto",
+    **options: Any,
 ) -> ChatTeacher:
-    tools = TeacherTools(calls=calls, replies=cache, budget=budget or Budget(BudgetConfig()))
+    tools = TeacherTools(calls=calls, replies=cache, budget=budget or Budget(BudgetConfig()), reasoning=reasoning)
     return create(tools, LitellmConfig(model=model, **options))
 
 

@@ -170,3 +170,29 @@ def test_arbitrary_fields_never_crash(message: Any, more: Any) -> None:
             continue
         assert found.input_tokens >= 0 <= found.output_tokens
         found.text.encode()
+
+
+def test_a_byte_that_is_no_text_is_named_with_its_place() -> None:
+    raw = json.dumps(body(said("caf?"))).encode().replace(b"?", b"\xe9")
+    with pytest.raises(TransportError, match=rf"not UTF-8, byte 0xe9 at {raw.index(233)}") as found:
+        read(Received(200, {}, "application/json", raw), ENDPOINT, ASKED)
+    assert found.value.kind is Failure.SERVER
+    assert "base-url" not in found.value.advice
+
+
+OTHERS = {
+    "the Responses API": {"object": "response", "output": [], "usage": COUNTED},
+    "the legacy completions API": {"object": "text_completion", "choices": [{"text": "a"}], "usage": COUNTED},
+    "a stream of events": {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "a"}}]},
+    "Anthropic's Messages API": {"type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 1}},
+    "Gemini's own API": {"candidates": [{"content": {"parts": [{"text": "a"}]}}]},
+    "Ollama's own API": {"model": "m", "message": {"role": "assistant", "content": "a"}, "done": True},
+    "Ollama's own API for prompts": {"model": "m", "response": "a", "done": True},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_an_answer_of_another_api_is_named(name: str) -> None:
+    with pytest.raises(TransportError, match=f"no chat completion, but of {name}: ") as found:
+        answer(OTHERS[name])
+    assert found.value.kind is Failure.NOT_CHAT

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from evosyn.chat import Message, Request
+from evosyn.domains import domain as domain_named
 from evosyn.errors import EXIT_UNAVAILABLE, TeacherUnavailable
+from evosyn.records import Problem
 from evosyn.simulation.scripted_server import Faults, Refusal, ScriptedServer, refuses
+from evosyn.synthesis.generate import read_reply
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.failures import Failure, TransportError
 from evosyn.teachers.limits import Breaker
@@ -78,6 +81,15 @@ ENDS = {
         always(200, {"error": {"message": "no money", "code": 402}}), r"no money.*no credit"
     ),
     "200 with other JSON": Row(always(200, {"status": "fine"}), r"application/json, which is no chat completion"),
+    "200 of another API": Row(
+        always(200, {"object": "response", "output": [{"type": "message"}], "usage": {"input_tokens": 1}}),
+        r"no chat completion, but of the Responses API.*chat API as --base-url",
+    ),
+    "200 with a stream of events": Row(
+        always(200, 'data: {"choices": [{"delta": {"content": "a"}}]}\n\n', kind="text/event-stream"),
+        r"but of a stream of events.*answer as a whole",
+    ),
+    "400, it streams only": Row(always(400, {"error": {"message": "stream must be true"}}), r"answer as a whole", 16),
     "points to another address": Row(
         always(307, "", headers={"Location": "https://other.example/v1?key=k"}),
         r"HTTP 307 points to https://other\.example/v1\?\.\.\., and no redirect is followed.*--base-url",
@@ -242,6 +254,42 @@ def test_one_moderated_request_is_one_unusable_reply() -> None:
     assert [reply.failure for reply in replies] == [None, None, None, "bad-request", None, None]
 
 
+def test_what_a_filter_of_prompts_says_stays_with_the_unusable_reply() -> None:
+    words = "The response was filtered due to the prompt triggering our content management policy"
+    refuse = always(400, {"error": {"code": "content_filter", "message": words}})["refuse"][0]
+    filtered = [lambda body: refuse(body) if body["messages"][0]["content"] == "q1" else None]
+    with ScriptedServer(echo, refuse=filtered) as server:
+        replies = many(made(base_url=server.base_url), [ask("q0"), ask("q1")])
+    assert replies[1].failure == "bad-request"
+    domain, problem = domain_named("math-answer"), Problem("p", "math-answer", "How many?")
+    told = read_reply(problem, domain, "solution", replies[1])
+    assert (told.reason, words in told.detail) == ("reply-bad-request", True)
+
+
+def test_a_model_that_is_gone_in_the_middle_ends_the_run_after_its_retries() -> None:
+    gone: list[bool] = []
+    refuse = [lambda _: Refusal(404, {"error": {"message": "no model m"}}) if gone else None]
+
+    async def work(teacher: ChatTeacher) -> None:
+        await teacher.complete(ask("q0"))
+        gone.append(True)
+        await teacher.complete(ask("q1"))
+
+    with ScriptedServer(echo, refuse=refuse) as server:
+        with pytest.raises(TeacherUnavailable, match=r"HTTP 404: no model m \(2 times\)"):
+            run(made(base_url=server.base_url, retries=1), work)
+        assert server.counts.requests == 4, "twice, and the question"
+
+
+def test_a_question_that_is_answered_by_a_call_of_a_tool_ends_the_run() -> None:
+    call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+    body = {"choices": [{"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}]}
+    with ScriptedServer(echo, **always(200, body)) as server:
+        with pytest.raises(TeacherUnavailable, match=r"call of a tool.*without its parser of tool calls"):
+            run(made(base_url=server.base_url), lambda teacher: teacher.check("solution", {}))
+        assert server.counts.requests == 1
+
+
 def test_a_pause_that_is_longer_than_anybody_waits_ends_the_run_at_once() -> None:
     refused = always(429, {"error": {"message": "daily limit"}}, headers={"Retry-After": "7200"})
     with ScriptedServer(echo, **refused) as server:
@@ -269,6 +317,9 @@ BY_OTHER_TESTS = {
     "goes down for good": "teachers/test_chat.py: "
     "test_an_endpoint_that_dies_on_the_way_loses_no_request_and_ends_the_run_after_its_time",
     "500 to one prompt": test_a_request_that_always_fails_is_given_up_and_neither_ends_the_run_nor_stands_in_its_way,
+    "404 in the middle": test_a_model_that_is_gone_in_the_middle_ends_the_run_after_its_retries,
+    "bytes that are no UTF-8": "teachers/test_completions.py: test_a_byte_that_is_no_text_is_named_with_its_place",
+    "calls a tool where none was offered": test_a_question_that_is_answered_by_a_call_of_a_tool_ends_the_run,
     "403 to one prompt": test_one_moderated_request_is_one_unusable_reply,
     "cuts a reply": "cli/test_evolve_drawing.py: test_a_reply_that_was_cut_is_asked_for_once_more_with_more_room",
     "an empty or refused reply": "teachers/test_chat.py: "

@@ -220,7 +220,8 @@ def test_vllm_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_pat
     """Against a module with the documented signatures of vLLM; the library itself does not install here."""
 
     class SamplingParams:
-        def __init__(self, *, temperature, top_p, top_k, max_tokens, stop, seed) -> None:
+        def __init__(self, *, temperature, top_p, top_k, max_tokens, stop, skip_special_tokens, seed) -> None:
+            assert skip_special_tokens
             self.all = (temperature, top_p, top_k, max_tokens, stop, seed)
 
     class LLM:
@@ -228,7 +229,8 @@ def test_vllm_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_pat
             assert (model, dtype) == (str(tmp_path), "auto")
 
         def get_tokenizer(self):
-            return types.SimpleNamespace(chat_template="x")
+            said = {"chat_template": "x", "added_tokens_decoder": {}, "decode": lambda ids: f"{len(ids)} tokens"}
+            return types.SimpleNamespace(**said)
 
         def chat(self, messages, sampling_params, *, use_tqdm, chat_template_kwargs):
             assert not use_tqdm
@@ -256,3 +258,13 @@ def test_vllm_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_pat
         "c (1.0, 1.0, -1, 12, ['x'], 7) None",
     ]
     assert (answers[0].finish_reason, answers[0].input_tokens, answers[0].output_tokens) == ("length", 2, 1)
+
+
+@pytest.mark.parametrize(("opened", "failure"), [("<think>\n", "cut-in-reasoning"), ("<think>\n\n</think>\n\n", None)])
+def test_a_reply_to_a_template_that_opens_reasoning_is_reasoning(
+    tmp_path: Path, opened: str, failure: str | None
+) -> None:
+    folder = build(tmp_path, template=TEMPLATE + opened)
+    (reply,) = complete(made(path=folder, device="cpu"), [ask("sum")])
+    assert reply.failure in (failure, "truncated")
+    assert bool(reply.text.strip()) == (failure is None)

@@ -41,7 +41,7 @@ WRONG = "```python\ndef {name}(xs):\n    return None\n```"
 class Scripted:
     """Answers `right` of `samples` completions rightly, for the problems that it knows."""
 
-    chunk = 2
+    chunk, reasoning = 2, "auto"
 
     def __init__(self, right: dict[str, tuple[str, int]], samples: int) -> None:
         self._right, self._samples = right, samples
@@ -226,7 +226,7 @@ def test_problems_that_are_shown_stand_before_the_others_of_their_bench_and_are_
         return str(tmp_path / f"{name}.jsonl")
 
     class Heard:
-        chunk = 8
+        chunk, reasoning = 8, "auto"
         requests: list[Request]
 
         def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]:

@@ -48,7 +48,7 @@ def samples(count: int = 4) -> list[Sample]:
 class Student:
     """Solves the first `right` of its samples for the problems that it knows; remembers what it was asked."""
 
-    chunk = 2
+    chunk, reasoning = 2, "auto"
 
     def __init__(self, right: dict[str, int], most: int = 1000) -> None:
         self._right, self._most = right, most

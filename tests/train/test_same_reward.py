@@ -21,6 +21,7 @@ from types import ModuleType, SimpleNamespace
 import pyarrow.parquet
 import pytest
 
+import evosyn.text.reasoning
 import evosyn.train.reward_function
 from evosyn.dataset import read_dataset, write_dataset
 from evosyn.ports import Sandbox
@@ -256,4 +257,4 @@ def test_the_completion_is_found_in_openrlhfs_query(query: str, prompt: str, com
 
 def test_end_marks_are_cut_in_linear_time() -> None:
     text = "x" + " \n" * 200_000 + "y" + "<|pad|> " * 50_000
-    assert evosyn.train.reward_function.without_marks(text) == text[: 1 + 400_000 + 1]
+    assert evosyn.text.reasoning.without_marks(text) == text[: 1 + 400_000 + 1]

@@ -88,7 +88,7 @@ def test_rows_are_scored_by_id_and_by_their_own_testing(service: RewardService, 
     client = RewardClient(url_of(service))
     items = [{"id": row_of(tasks, "total"), "completion": RIGHT}, {"task": TASK, "completion": WRONG}]
     right, wrong = client.score(items)
-    assert right == {"reward": 1.0, "share": 1.0, "verdict": "P", "parsed": True, "detail": ""}
+    assert right == {"reward": 1.0, "share": 1.0, "verdict": "P", "parsed": True, "cut": False, "detail": ""}
     assert (wrong["reward"], wrong["share"]) == (0.0, 0.5)
 
 
@@ -306,7 +306,13 @@ def test_functions_for_other_trainers_ask_the_service(service: RewardService, mo
     monkeypatch.setenv("EVOSYN_REWARD_URL", url_of(service))
     truth = json.dumps(TASK)
     assert compute_score("evosyn", RIGHT, truth)["score"] == 1.0
-    assert compute_score("evosyn", WRONG, TASK) == {"score": 0.0, "share": 0.5, "parsed": 1.0, "unknown": 0.0}
+    assert compute_score("evosyn", WRONG, TASK) == {
+        "score": 0.0,
+        "share": 0.5,
+        "parsed": 1.0,
+        "cut": 0.0,
+        "unknown": 0.0,
+    }
     assert [row["score"] for row in compute_scores(["d"] * 2, [RIGHT, "prose"], [truth] * 2)] == [1.0, 0.0]
     completions = [[{"role": "assistant", "content": RIGHT}], [{"role": "assistant", "content": WRONG}]]
     assert trl_reward(["p"] * 2, completions, [truth] * 2) == [1.0, 0.0]
@@ -335,7 +341,7 @@ def test_a_missing_reward_is_said_where_it_can_be_and_stood_in_for_where_it_cann
     assert trl_reward(["p"] * 2, completions, truths) == [1.0, None]
     right, unknown = compute_scores(["d"] * 2, [RIGHT] * 2, truths)
     assert (right["score"], right["unknown"]) == (1.0, 0.0)
-    assert unknown == {"score": 0.0, "share": 0.0, "parsed": 0.0, "unknown": 1.0}
+    assert unknown == {"score": 0.0, "share": 0.0, "parsed": 0.0, "cut": 0.0, "unknown": 1.0}
     monkeypatch.delenv("EVOSYN_REWARD_URL")
     monkeypatch.setenv("EVOSYN_ALLOW_WEAK_SANDBOX", "1")
     assert trl_reward(["p"] * 2, completions, truths) == [1.0, 1.0]  # the process's own sandbox takes any domain

@@ -15,6 +15,7 @@ from pathlib import Path
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
 from evosyn.synthesis.exports._common import Exported, Target, claim_place
+from evosyn.text.reasoning import AUTO
 
 __all__ = ["Exported", "Target", "claim_place", "export_dataset", "format_named", "format_names"]
 
@@ -38,7 +39,9 @@ def format_named(form: str) -> str:
     return named
 
 
-def export_dataset(samples: Sequence[Sample], form: str, out: Path, *, name: str, holdout: float = 0.0) -> Exported:
+def export_dataset(
+    samples: Sequence[Sample], form: str, out: Path, *, name: str, holdout: float = 0.0, reasoning: str = AUTO
+) -> Exported:
     """Write rows in another tool's format.
 
     Args:
@@ -46,6 +49,7 @@ def export_dataset(samples: Sequence[Sample], form: str, out: Path, *, name: str
         out: directory to write to.
         name: of the data; becomes a package name for verifiers.
         holdout: share of the problems that goes to a second split, in [0, 1); the same problems for every setting.
+        reasoning: the form of the models that will be paid (docs/reasoning.md), which tasks name.
 
     Raises:
         UsageError: no such format, no rows, or nothing left in the first split; `out` holds files of something else.
@@ -54,7 +58,9 @@ def export_dataset(samples: Sequence[Sample], form: str, out: Path, *, name: str
     if not samples:
         raise UsageError("export: the dataset holds no row in this setting; `evosyn inspect DATA` says why")
     claim_place(out)
-    exported: Exported = importlib.import_module(f"{__name__}.{form}").export(samples, Target(out, name, holdout))
+    exported: Exported = importlib.import_module(f"{__name__}.{form}").export(
+        samples, Target(out, name, holdout, reasoning)
+    )
     if not exported.rows.get("train"):
         raise UsageError(
             f"export: no row is left for {form} ({', '.join(exported.skipped) or 'all held out'}); see docs/dataset.md"

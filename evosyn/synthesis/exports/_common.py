@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evosyn.dataset import Sample
-from evosyn.domains import domain, shown
+from evosyn.domains import check_task, domain, shown
 from evosyn.errors import is_held
 from evosyn.jsonlines import write_lines
 from evosyn.records import Json
 from evosyn.rundir import holding_others, write_atomic
+from evosyn.tasks import task_of, task_text
+from evosyn.text.reasoning import AUTO
 
 MARK = ".evosyn-export"
 """File of a directory that exports may write to again."""
@@ -40,11 +42,13 @@ class Target:
         out: directory.
         name: of the data.
         holdout: share of the problems in the second split, in [0, 1).
+        reasoning: the form of the models that will be paid, which tasks name.
     """
 
     out: Path
     name: str
     holdout: float = 0.0
+    reasoning: str = AUTO
 
     def split_of(self, sample: Sample) -> str:
         """`train` or `test`: a function of the problem's text alone, so that no problem is ever in both."""
@@ -74,6 +78,11 @@ def turns(sample: Sample) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in sample.prompt]
 
 
+def task_column(sample: Sample, target: Target) -> str:
+    """The task of a row as text, with the form of the completions that it will pay."""
+    return task_text(replace(task_of(sample, check_task), reasoning=target.reasoning))
+
+
 def by_agent(sample: Sample) -> bool:
     """Whether its solutions are the work of an agent."""
     return domain(sample.domain).actor != "reply"
@@ -87,7 +96,7 @@ def answer(sample: Sample, text: str) -> list[dict[str, Json]]:
 def write_splits(
     samples: Sequence[Sample],
     target: Target,
-    project: Callable[[Sample, str, int], dict[str, Json] | Skip],
+    project: Callable[[Sample, Target, int], dict[str, Json] | Skip],
     suffix: str = "jsonl",
 ) -> Exported:
     """Project every sample and write one file a split, as JSON lines or parquet."""
@@ -95,7 +104,7 @@ def write_splits(
     skipped: Counter[str] = Counter()
     for sample in samples:
         split = target.split_of(sample)
-        row = project(sample, split, len(rows[split]))
+        row = project(sample, target, len(rows[split]))
         if isinstance(row, Skip):
             skipped[row.reason] += 1
         else:

@@ -21,7 +21,7 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
     return replace(exported, usage=usage)
 
 
-def _row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:  # noqa: ARG001
+def _row(sample: Sample, target: Target, index: int) -> dict[str, Json] | Skip:  # noqa: ARG001
     accepted = [one.source for one in sample.ranked if one.accepted]
     refused = [one.source for one in sample.ranked if one.refused]
     if not accepted:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evosyn.dataset import SCHEMA_VERSION, Sample
-from evosyn.domains import check_task
 from evosyn.records import Json, canonical_json
-from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
-from evosyn.tasks import task_of, task_text
+from evosyn.synthesis.exports._common import Exported, Target, task_column, turns, write_splits
 
 
 def export(samples: Sequence[Sample], target: Target) -> Exported:
@@ -18,7 +16,7 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
     return replace(exported, usage=f"datasets.load_dataset('json', data_files='{target.out}/train.jsonl')")
 
 
-def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:
+def _row(sample: Sample, target: Target, index: int) -> dict[str, Json]:
     return {
         "id": sample.id,
         "env_id": f"evosyn/{sample.domain}",
@@ -27,13 +25,13 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:
         "difficulty": sample.difficulty,
         "prompt": turns(sample),
         "answer": sample.solution,
-        "verification_info": task_text(task_of(sample, check_task)),
+        "verification_info": task_column(sample, target),
         "tests": sample.testing,
         "solution": sample.solution,
         "meta": canonical_json(
             {
                 "index": index,
-                "split": split,
+                "split": target.split_of(sample),
                 "problem_id": sample.problem_id,
                 "setting": sample.setting,
                 "model": sample.model,

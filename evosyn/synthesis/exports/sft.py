@@ -23,7 +23,7 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
     return replace(exported, usage=usage)
 
 
-def _row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:  # noqa: ARG001
+def _row(sample: Sample, target: Target, index: int) -> dict[str, Json] | Skip:  # noqa: ARG001
     if not sample.ranked[0].accepted:
         return Skip("the testing accepts no solution")
     said = answer(sample, sample.solution)

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evosyn.dataset import Sample
-from evosyn.domains import check_task
 from evosyn.records import Json
-from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
-from evosyn.tasks import task_of, task_text
+from evosyn.synthesis.exports._common import Exported, Target, task_column, turns, write_splits
 
 
 def export(samples: Sequence[Sample], target: Target) -> Exported:
@@ -26,10 +24,10 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
     return replace(exported, usage=usage)
 
 
-def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: ARG001
+def _row(sample: Sample, target: Target, index: int) -> dict[str, Json]:  # noqa: ARG001
     return {
         "prompt": turns(sample),
-        "task": task_text(task_of(sample, check_task)),
+        "task": task_column(sample, target),
         "row_id": sample.id,
         "difficulty": sample.difficulty,
     }

@@ -14,11 +14,9 @@ from pathlib import Path
 from evosyn import __version__
 from evosyn.agents.tool_ways import stepwise, ways_of
 from evosyn.dataset import Sample
-from evosyn.domains import check_task
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
-from evosyn.synthesis.exports._common import Exported, Skip, Target, answer, by_agent, turns, write_splits
-from evosyn.tasks import task_of, task_text
+from evosyn.synthesis.exports._common import Exported, Skip, Target, answer, by_agent, task_column, turns, write_splits
 from evosyn.templates import render
 
 
@@ -48,22 +46,22 @@ def package_name(name: str) -> str:
     return plain if plain and plain[0].isalpha() else f"evosyn_{plain}".rstrip("_")
 
 
-def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: ARG001
+def _row(sample: Sample, target: Target, index: int) -> dict[str, Json]:  # noqa: ARG001
     system = [turn["content"] for turn in turns(sample) if turn["role"] == "system"]
     return {
         "id": sample.id,
         "name": sample.problem_id,
         "prompt": [turn for turn in turns(sample) if turn["role"] != "system"],
         "system_prompt": "\n\n".join(system) or None,
-        "task": task_text(task_of(sample, check_task)),
+        "task": task_column(sample, target),
         "gold": answer(sample, sample.solution)[0]["content"] if sample.ranked[0].accepted else None,
     }
 
 
-def _agent_row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:
+def _agent_row(sample: Sample, target: Target, index: int) -> dict[str, Json] | Skip:
     if not by_agent(sample):
         return Skip("is no row of an agent; export it from a dataset without any")
-    row = _row(sample, split, index)
+    row = _row(sample, target, index)
     *before, last = row["prompt"]
     told = {**last, "content": f"{stepwise(last['content'])}\n\n{ways_of(sample.problem).RULES}\n"}
     return {**row, "prompt": [*before, told], "gold": sample.solution if sample.ranked[0].accepted else None}

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evosyn.dataset import Sample
-from evosyn.domains import check_task
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
-from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
-from evosyn.tasks import task_of, task_text
+from evosyn.synthesis.exports._common import Exported, Target, task_column, turns, write_splits
 from evosyn.templates import render
 
 
@@ -31,14 +29,14 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
     return replace(exported, files=(*exported.files, reward), usage=usage)
 
 
-def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:
+def _row(sample: Sample, target: Target, index: int) -> dict[str, Json]:
     return {
         "data_source": f"evosyn/{sample.domain}",
         "prompt": turns(sample),
         "ability": "code",
-        "reward_model": {"style": "rule", "ground_truth": task_text(task_of(sample, check_task))},
+        "reward_model": {"style": "rule", "ground_truth": task_column(sample, target)},
         "extra_info": {
-            "split": split,
+            "split": target.split_of(sample),
             "index": index,
             "id": sample.id,
             "problem_id": sample.problem_id,

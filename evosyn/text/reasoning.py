@@ -1,0 +1,276 @@
+"""How families of models mark their reasoning, one line a family, and what of a text such marks leave as its answer.
+
+The answer is what follows the textually last mark that ends reasoning; reasoning that was begun and not ended is no
+answer, whatever stands in it. The marks of `think` may also be data; what they are is decided in `evosyn.thinking`.
+Sources: the chat templates of the families, vLLM's `vllm/reasoning`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator
+
+from evosyn.errors import FormatError, UsageError
+from evosyn.parsing import BOM
+
+AUTO, NONE, THINK, HARMONY, PREFILLED = "auto", "none", "think", "harmony", "-prefilled"
+CUT, OTHER = "cut-in-reasoning", "other-reasoning"
+
+
+class Answer(str):
+    """The answer of a text: what was reasoning is out, and nothing that is left is a mark of it."""
+
+    __slots__ = ()
+
+
+class Thought(NamedTuple):
+    """An answer, and the reasoning that stood in the same text; None where there was none.
+
+    Attributes:
+        fault: why the text may not be paid, as `name: detail`: it was cut in its reasoning, or marks it as no known
+            family does; "" where it is finished.
+        acts: the answer is a call of a tool, with which the family ends its reasoning.
+    """
+
+    answer: Answer
+    reasoning: str | None
+    fault: str = ""
+    acts: bool = False
+
+
+class Family(NamedTuple):
+    """Regular expressions of marks, each begun by plain letters: of those that open reasoning, close it, begin
+    an answer (and close it), begin a call of a tool (likewise, and stay), end an answer.
+
+    Attributes:
+        always: it reasons before it answers.
+    """
+
+    opens: str
+    closes: str
+    answers: str = ""
+    acts: str = ""
+    ends: str = ""
+    always: bool = False
+
+
+_CALL = r"<tool_call>\s*<function="
+ACTS = re.compile(_CALL)
+"""A call in Qwen's XML: it ends reasoning of `think` that is open."""
+_TO = r"<\|start\|>assistant\s+to=functions\.|<\|channel\|>\s*commentary\s+to=functions\."
+_FINAL = r"<\|channel\|>\s*final(?:\s*<\|constrain\|>[^<\n]*)?(?:<\|message\|>)?"
+FAMILIES = {
+    THINK: Family(r"<think(?:ing)?>", r"</think(?:ing)?>", acts=_CALL),
+    HARMONY: Family(r"<\|channel\|>", "", _FINAL, _TO, always=True),
+    "mistral": Family(r"\[THINK\]", r"\[/THINK\]"),
+    "reasoning": Family(r"<reasoning>", r"</reasoning>"),
+    "thought": Family(r"<thoughts?>", r"</thoughts?>"),
+    "kimi": Family(r"◁think▷", r"◁/think▷"),
+    "seed": Family(r"<seed:think>", r"</seed:think>"),
+    "gemma4": Family(r"<\|channel>", r"<channel\|>"),
+    "granite": Family(
+        r"Here(?:'s| is) my thought process:|<think>", r"</think>", r"Here(?:'s| is) my response:|<response>",
+        ends=r"</response>",
+    ),
+    "cohere": Family(
+        r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", r"<\|START_(?:RESPONSE|TEXT)\|>", r"<\|START_ACTION\|>"
+    ),
+    "begin-of-thought": Family(r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>", r"<\|begin_of_solution\|>"),
+}  # fmt: skip
+_SKIPPED = Family(r"\Aanalysis", "", r"assistant\s*final", r"assistant\s*commentary\s+to=functions\.", always=True)
+"""Harmony as a tokenizer decodes it that leaves its special tokens out: no text says so by itself."""
+FORMS = (AUTO, NONE, THINK, THINK + PREFILLED, *list(FAMILIES)[1:])
+_ROLE = re.compile(
+    r"\s*(?:<\|im_start\|>\s*assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>"
+    r"|<start_of_turn>model|<\|turn>model|<\|start\|>assistant(?=<\|channel\|>))?\s*"
+)
+"""What some tokenizers leave before a reply."""
+_WORDS = r"think|thought|reason|reflect|analys|scratch|rational|deliberat|monolog|inner|hidden|ponder|cot\b"
+_STRANGE = re.compile(
+    r"(<(?P<special>[|｜][^<>|｜\n]{1,64}[|｜]?|[^<>|｜\s]{1,64}[|｜])>|◁[^▷\n]{1,64}▷|\[unused\d+\]"
+    rf"|</?[\w:.-]*(?:{_WORDS})[\w:.-]*>)",
+    re.IGNORECASE,
+)
+_ORDINARY = re.compile(
+    rf"(?!.*(?:{_WORDS})).*(?:tool|func|call|python|action|answer|response|solution|final|text|sentence|bos|end|eo[st])",
+    re.IGNORECASE,
+)
+"""Special tokens that begin replies without reasoning."""
+_END = re.compile(
+    r"(?:<[|｜][^<>|｜]{1,64}[|｜]>|\[\|[^\[\]|]{1,64}\|\]|</?s>|<(?:eos|pad|end_of_turn|start_of_turn|turn\||seed:eos)>)\Z"
+)
+"""End marks of the families of models, as a tokenizer decodes them that is told to keep them."""
+MARK_CHARS = 80
+
+
+class _Marks(NamedTuple):
+    """The expressions of a family, compiled: of each kind of mark, of any, and of one that begins or ends a text."""
+
+    acts: re.Pattern[str]
+    closes: re.Pattern[str]
+    any: re.Pattern[str]
+    begins: re.Pattern[str]
+    ends: re.Pattern[str]
+
+    def kind(self, mark: str) -> str:
+        return "acts" if self.acts.fullmatch(mark) else "closes" if self.closes.fullmatch(mark) else "opens"
+
+
+def check_form(name: str) -> str:
+    """The name of a form of reasoning.
+
+    Raises:
+        FormatError: there is none of that name.
+    """
+    if name in FORMS or name.removesuffix(PREFILLED) in FAMILIES:
+        return name
+    near = difflib.get_close_matches(name, FORMS, n=2)
+    known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(FORMS)}"
+    raise FormatError("reasoning", f"{name[:80]!r} is no form of reasoning; {known} (docs/reasoning.md)", name)
+
+
+def form_named(name: str, where: str) -> str:
+    """The same for what a user gives.
+
+    Raises:
+        UsageError: there is none of that name; `where` it was given.
+    """
+    try:
+        return check_form(name)
+    except FormatError as error:
+        raise UsageError(f"{where}: {error.reason}") from error
+
+
+ReasoningForm = Annotated[str, AfterValidator(check_form)]
+"""The name of one, in a configuration."""
+
+
+def form_of(text: str, form: str) -> tuple[str, str]:
+    """The form that a text is read in where `form` was named, and the fault of a text that begins with marks of
+    another one, "" for none. A family's own mark that begins a text names it; else `think` is taken."""
+    start = _start(text)
+    begun = [name for name in FAMILIES if _marks(FAMILIES[name]).begins.match(text, start)]
+    if form == AUTO and begun:
+        return begun[0], ""
+    strange = _STRANGE.match(text, start)
+    own = form in begun or form.removesuffix(PREFILLED) in begun
+    if form == NONE or own or not (begun or strange):
+        return (THINK if form == AUTO else form), ""
+    if not begun and strange and strange["special"] and _ORDINARY.match(strange["special"]):
+        return (THINK if form == AUTO else form), ""
+    mark = strange[0] if strange else text[start : start + 32]
+    whose = f"a mark of {begun[0]}" if begun else "a mark of no family that is known"
+    told = f"the text begins with {mark!r}, {whose}; name its form, `none` where that is no reasoning"
+    return form, f"{OTHER}: {told}"
+
+
+def form_of_prompt(prompt: str, template: str = "") -> str:
+    """The form of replies to a prompt as a chat template renders it, with its generation prompt.
+
+    Args:
+        template: its source: one family's marks in it name the family.
+    """
+    ended = _ending(prompt)
+    if ended is not None:
+        return ended.family + PREFILLED if ended.opens else NONE
+    marked = [name for name, family in FAMILIES.items() if re.search(family.opens, template)]
+    return marked[0] if len(marked) == 1 and marked[0] != THINK else AUTO
+
+
+def prefill_of(prompt: str) -> str:
+    """The mark that opens reasoning at the end of a prompt as it is rendered; "" for none."""
+    ended = _ending(prompt)
+    return ended.mark if ended is not None and ended.opens else ""
+
+
+class _Ending(NamedTuple):
+    """The mark with which a prompt ends."""
+
+    family: str
+    mark: str
+    opens: bool
+
+
+def _ending(prompt: str) -> _Ending | None:
+    tail = prompt.rstrip()
+    for name, family in FAMILIES.items():
+        for found in _marks(family).any.finditer(tail, max(0, len(tail) - MARK_CHARS)):
+            if found.end() == len(tail) and not family.always:
+                return _Ending(name, found[0], _marks(family).kind(found[0]) == "opens")
+    return None
+
+
+def is_mark(token: str) -> bool:
+    """Whether a token is a mark of reasoning, or a part of one."""
+    return token == "<|channel|>" or any(_marks(family).any.fullmatch(token) for family in FAMILIES.values())
+
+
+def separated(text: str, form: str) -> Thought:
+    """Answer and reasoning of a text of a family whose marks are never data."""
+    prefilled, name = form.endswith(PREFILLED), form.removesuffix(PREFILLED)
+    family = _SKIPPED if name == HARMONY and "<|channel|>" not in text else FAMILIES[name]
+    marks = _marks(family)
+    text = text[_start(text) :] if marks.begins.match(text, _start(text)) else text
+    begun, acts = (0 if prefilled or family.always else -1), -1
+    since, thoughts = 0, list[str]()
+    for mark in marks.any.finditer(text):
+        kind = marks.kind(mark[0])
+        if kind == "opens":
+            begun = mark.end() if begun < 0 else begun
+        elif kind == "acts":
+            acts = mark.start() if begun >= 0 and acts < 0 else acts
+        else:
+            thoughts.append(text[max(since, begun) : mark.start()])
+            since, begun, acts = mark.end(), -1, -1
+    if begun < 0:
+        return Thought(Answer(without_marks(text[since:].lstrip() if thoughts else text, name)), joined(thoughts))
+    if acts >= 0:
+        return Thought(Answer(text[acts:]), joined([*thoughts, text[begun:acts]]), acts=True)
+    return Thought(Answer(""), joined([*thoughts, text[begun:]]), cut_after(text[begun:]))
+
+
+def cut_after(reasoning: str) -> str:
+    """The fault of a text that ends in this reasoning."""
+    return f"{CUT}: the text ends before its answer, {len(reasoning)} characters into its reasoning"
+
+
+def without_marks(text: str, name: str = THINK) -> str:
+    """A text up to the first of the end marks that stand at its end, with nothing but blanks between them."""
+    own = _marks(FAMILIES[name]).ends
+    end = last = len(text)
+    while True:
+        while last and text[last - 1].isspace():
+            last -= 1
+        tail = text[max(0, last - MARK_CHARS) : last]
+        found = _END.search(tail) or own.search(tail)
+        if found is None:
+            return text[:end]
+        end = last = last - len(found[0])
+
+
+def _start(text: str) -> int:
+    found = _ROLE.match(text, len(BOM) if text.startswith(BOM) else 0)
+    return found.end() if found else 0
+
+
+def joined(thoughts: Sequence[str]) -> str | None:
+    """Several pieces of reasoning as one; None for none."""
+    return "\n".join(part.strip() for part in thoughts if part.strip()) if thoughts else None
+
+
+@cache
+def _marks(family: Family) -> _Marks:
+    flags = re.IGNORECASE if family.opens.startswith("<") else 0  # letters are found faster as they are
+    closes = _either(family.answers, family.closes)
+    every, begins = _either(family.acts, closes, family.opens), _either(family.opens, family.closes)
+    whole = (family.acts, closes, every, begins, rf"(?:{family.ends or '(?!)'})\Z")
+    return _Marks(*(re.compile(one or "(?!)", flags) for one in whole))
+
+
+def _either(*patterns: str) -> str:
+    return "|".join(one for one in patterns if one)
