@@ -131,7 +131,7 @@ def check_form(name: str) -> str:
         return name
     near = difflib.get_close_matches(name, FORMS, n=2)
     known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(FORMS)}"
-    raise FormatError("reasoning", f"{name[:80]!r} is no form of reasoning; {known} (docs/reasoning.md)", name)
+    raise FormatError("", f"{name[:80]!r} is no form of reasoning; {known} (docs/reasoning.md)", name)
 
 
 def form_named(name: str, where: str) -> str:

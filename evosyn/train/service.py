@@ -133,7 +133,7 @@ class RewardService:
         try:
             form = None if form is None else check_form(str(form))
         except FormatError as error:
-            return f"{where}.{error}"
+            return f"{where}.reasoning: {error}"
         if "task" in item:
             try:
                 wanted = _Wanted(task_from_json(item["task"], f"{where}.task", self._check), completion, form)

@@ -302,7 +302,7 @@ def test_a_template_of_one_family_names_it() -> None:
 def test_an_unknown_form_is_refused_with_the_nearest_names(sandbox: Sandbox) -> None:
     with pytest.raises(UsageError, match=r"reward: reasoning: 'harmon' .*harmony"):
         evosyn.reward([], [], sandbox=sandbox, reasoning="harmon")
-    with pytest.raises(UsageError, match=r"task\.reasoning: 'thinks' .*think"):
+    with pytest.raises(UsageError, match=r"task: 'thinks' is no form of reasoning.*think"):
         task_from_json({**task_to_json(ALL[0].task), "reasoning": "thinks"})
 
 
