@@ -19,8 +19,6 @@ from evosyn.jobs import ScriptLanguage, ShellScript
 from evosyn.records import Json
 
 Need = Literal["uids", "processes"]
-RULES = 2
-"""Of what decides the name of a state; raised with each change. States of other rules are made again."""
 HOST = "host"
 """The image that needs no building: the machine's own programs."""
 

@@ -31,6 +31,7 @@ from evosyn.ports import (
     Crossexec,
     Domain,
     Sandbox,
+    SandboxTools,
     StrategyRunner,
     Teacher,
     TeacherTools,
@@ -151,18 +152,11 @@ def sandbox_of(
         SandboxUnavailable: it does not work here, or protects too little.
         UsageError: a package cannot be shown.
     """
-    from evosyn.sandbox import open_sandbox
-
     name, options = config.opened
-    return open_sandbox(
-        name,
-        workers=workers,
-        allow_weak=config.allow_weak,
-        packages=config.packages if packages is None else packages,
-        packages_from=config.packages_from if packages is None else None,
-        hash_seed=hash_seed,
-        options=options,
-    )
+    shown = (config.packages, config.packages_from) if packages is None else (packages, None)
+    tools = SandboxTools(workers, config.allow_weak, *shown, hash_seed)
+    sandbox: Sandbox = registry.make("sandboxes", name, tools, options)
+    return sandbox
 
 
 class Workbench:

@@ -16,10 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evosyn.errors import SandboxUnavailable
+
 PIDS = 256
 GONE_S = 2.0
 """How long the kernel may take to see that a group is empty."""
-_ENTER = 'n=$1; shift; while [ "$n" -gt 0 ]; do { echo $$ >"$1"; } 2>/dev/null; shift; n=$((n-1)); done; exec "$@"'
+_ENTER = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit; shift; n=$((n-1)); done; exec "$@"'
 
 
 @dataclass
@@ -36,14 +38,20 @@ class Groups:
     _dying: list[Path] = field(default_factory=list)
 
     def enter(self, slot: int | str) -> list[str]:
-        """Make a slot's group; the beginning of a command line that enters it before anything else is done."""
+        """Make a slot's group; the beginning of a command line that enters it, or ends, before anything else is done.
+
+        Raises:
+            SandboxUnavailable: the kernel makes none.
+        """
         doors = []
         for folder in self.folders:
             group = folder / str(slot)
-            with contextlib.suppress(OSError):
+            try:
                 group.mkdir(exist_ok=True)
-                say(group / "pids.max", PIDS)
-                doors.append(str(group / "cgroup.procs"))
+            except OSError as error:
+                raise SandboxUnavailable(f"no control group can be made: {error}") from error
+            say(group / "pids.max", PIDS)
+            doors.append(str(group / "cgroup.procs"))
         return ["/bin/sh", "-c", _ENTER, "sh", str(len(doors)), *doors]
 
     def allow(self, slot: int | str, share_mb: int) -> bool:
@@ -159,13 +167,13 @@ def hold(groups: Groups, share_mb: int = 64) -> bool:
     """
     ended = {}
     for name, program in _CANARIES.items():
-        command = groups.enter(name)
-        groups.allow(name, share_mb)
         text = f"import os, signal, sys\nshare = {share_mb << 20}\n{program}"
         try:
+            command = groups.enter(name)
+            groups.allow(name, share_mb)
             done = subprocess.run([*command, sys.executable, "-I", "-S", "-c", text], timeout=30, check=False)
             ended[name] = done.returncode
-        except (OSError, subprocess.TimeoutExpired):
+        except (OSError, SandboxUnavailable, subprocess.TimeoutExpired):
             return False
         finally:
             groups.leave(name)

@@ -113,10 +113,11 @@ def spawn(
     Raises:
         SandboxUnavailable: it could not be started at all.
     """
+    entering = enter(slot)
     ours, theirs = socket.socketpair()
     try:
         process = subprocess.Popen(
-            [*enter(slot), *_command(spec, theirs.fileno())],
+            [*entering, *_command(spec, theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from evosyn.errors import SandboxUnavailable
 from evosyn.sandbox import _groups, _owners
 from evosyn.sandbox._machine import UNLIMITED, Hierarchy, number
 
@@ -140,10 +141,10 @@ def _new_folder(parent: Path) -> Path | None:
 
 def _takes_in(groups: _groups.Groups) -> bool:
     """Whether a process that enters is inside, and a limit can be said."""
-    command = [*groups.enter("try"), "/bin/sh", "-c", "echo inside; read wait"]
+    waits, pipe = ["/bin/sh", "-c", "echo inside; read wait"], subprocess.PIPE
     with (
-        contextlib.suppress(OSError),
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process,
+        contextlib.suppress(OSError, SandboxUnavailable),
+        subprocess.Popen([*groups.enter("try"), *waits], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as process,
     ):
         assert process.stdin is not None and process.stdout is not None
         process.stdout.readline()

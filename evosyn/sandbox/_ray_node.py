@@ -14,11 +14,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from evosyn import registry
 from evosyn.errors import SandboxUnavailable, UnavailableError, UsageError
 from evosyn.jobs import HarnessJob, Job, Protection
-from evosyn.ports import SandboxTools
+from evosyn.ports import Sandbox, SandboxTools
 from evosyn.records import Json
-from evosyn.sandbox import _memory, _owners, open_sandbox
+from evosyn.sandbox import _memory, _owners
 from evosyn.sandbox._spread import Outcomes
 from evosyn.sources import code_version
 
@@ -57,17 +58,10 @@ class NodeSandbox:
         self._keys: OrderedDict[str, str] = OrderedDict()
         self._lock = threading.Lock()
         self._running, self._moved = 0, time.monotonic()
-        self._trouble, self._sandbox = "", None
+        self._trouble = ""
+        self._sandbox: Sandbox | None = None
         try:
-            self._sandbox = open_sandbox(
-                backend,
-                workers=self._workers,
-                allow_weak=tools.allow_weak,
-                packages=tools.packages,
-                packages_from=tools.packages_from,
-                hash_seed=tools.hash_seed,
-                options=options,
-            )
+            self._sandbox = registry.make("sandboxes", backend, replace(tools, workers=self._workers), options)
         except (UnavailableError, UsageError, OSError) as error:
             self._trouble = str(error)
 

@@ -64,7 +64,7 @@ def explained(detail: str) -> str:
     return f"{detail}: imports {match[1]}, {UNSEEN}: {setting([name])}" if match and name else detail
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)  # programs choose the names
 def _distribution_of(module: str) -> str:
     """The distribution of ours that holds a module and can be shown; "" where none does."""
     with contextlib.suppress(ValueError):  # some modules that are loaded have no spec

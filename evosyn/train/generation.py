@@ -57,7 +57,7 @@ class TransformersGenerator:
     Args:
         at_once: requests in one padded batch. With 1, each draws from its own stream, whatever else is run; with
             more, those of a batch share one.
-        reasoning: as of `models.reasoning_of`.
+        reasoning: as of `text.tokenizers.reasoning_of`.
     """
 
     def __init__(

@@ -25,13 +25,7 @@ from evosyn.sharing import Company
 from evosyn.text.tokenizers import completion_texts, marks_are_special, reasoning_of
 from evosyn.train.config import RlvrConfig
 from evosyn.train.data import fit_lengths, prompt_of, tasks_of
-from evosyn.train.models import (
-    TINY,
-    adapter_config,
-    check_context,
-    context_of,
-    load_tokenizer,
-)
+from evosyn.train.models import TINY, adapter_config, check_context, context_of, load_tokenizer
 from evosyn.train.report import mean_of
 from evosyn.train.rewards import RewardFunction, pass_histogram
 from evosyn.train.run import Metrics, OnRow, PreparedTrainer, Start, run_training
@@ -74,9 +68,8 @@ def train_rlvr(
     """
     config = resolve(config)
     if config.model != TINY:
-        form = reasoning_of(
-            load_tokenizer(config.model, pad_token=config.pad_token), config.model, config.rollout.reasoning
-        )
+        tokenizer = load_tokenizer(config.model, pad_token=config.pad_token)
+        form = reasoning_of(tokenizer, config.model, config.rollout.reasoning)
         config = config.model_copy(update={"rollout": config.rollout.model_copy(update={"reasoning": form})})
     if feed is None and config.rotation.active is not None:
         feed = functools.partial(_rotation, config)
@@ -137,12 +130,11 @@ def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox, make_feed: Make
     domains = domains_named({sample.domain for sample in start.samples})
     verdicts = start.resources.enter_context(SqliteVerdicts(start.run.file("verdicts.sqlite")))
     company = Company(share=config.reward.company)
-    require_shown((task.problem for task in tasks_of(start.samples).values()), sandbox.protection)
-    scorer = Scorer(
-        reward_judge(sandbox, domains, config.reward.limits, verdicts, company=company), config.rollout.reasoning
-    )
-    early = EarlyScorer(scorer, start.tokenizer)
     tasks, length = tasks_of(start.samples), config.rollout.max_completion
+    require_shown((task.problem for task in tasks.values()), sandbox.protection)
+    judge = reward_judge(sandbox, domains, config.reward.limits, verdicts, company=company)
+    scorer = Scorer(judge, config.rollout.reasoning)
+    early = EarlyScorer(scorer, start.tokenizer)
     feed = None if make_feed is None else make_feed(_tools(config, start, sandbox, rows))
     live = None if feed is None else LiveRows(feed, tasks, config.rollout.group)
     record = None if live is None else live.record

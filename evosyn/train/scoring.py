@@ -86,21 +86,17 @@ class Scorer:
             SandboxUnavailable: the sandbox is gone for good.
         """
         same: dict[str, Task] = {}  # one record for equal tasks: a testing is read, its generators run, once a batch
-        named = [
-            NONE if isinstance(text, Answer) else form or self.form_of(task)
-            for task, text, form in zip(tasks, texts, forms or [None] * len(texts), strict=True)
-        ]
-        asked = [
-            (same.setdefault(task.key, task), text, form) for task, text, form in zip(tasks, texts, named, strict=True)
-        ]
         read: dict[tuple[str, str, str], Parsed[Solution] | CellResult] = {}
-        for task, text, form in asked:
+        asked, found = [], []
+        for task, text, said in zip(tasks, texts, forms or [None] * len(texts), strict=True):
+            form = NONE if isinstance(text, Answer) else said or self.form_of(task)
+            asked.append(same.setdefault(task.key, task))
             if (task.key, text, form) not in read:
-                read[task.key, text, form] = guarded(self._read, task, text, form)
-        found = [read[task.key, text, form] for task, text, form in asked]
+                read[task.key, text, form] = guarded(self._read, asked[-1], text, form)
+            found.append(read[task.key, text, form])
         cells = [
             Cell(task.problem, parsed.value, task.testing)
-            for (task, *_), parsed in zip(asked, found, strict=True)
+            for task, parsed in zip(asked, found, strict=True)
             if isinstance(parsed, Parsed) and parsed.value is not None
         ]
         results = iter(self.judge.verify(cells))

@@ -50,7 +50,7 @@ def tracing_is_ours_to_do() -> bool:
 
 
 def test_every_canary_falls_where_nothing_protects(victim: int, tmp_path: Path) -> None:
-    arguments: dict[str, object] = {"environment": "HOME", "own_uid": os.getuid(), "execute": None}
+    arguments: dict[str, object] = {"environment": "HOME", "own_uid": os.getuid()}
     arguments["packages"] = _probe.installed_here([])
     arguments |= dict.fromkeys(("signals", "processes", "proc", "trace"), victim)
     for name in (*CHANGES, "read_file"):
@@ -59,7 +59,7 @@ def test_every_canary_falls_where_nothing_protects(victim: int, tmp_path: Path) 
         arguments[name] = str(tmp_path / name / "target")
     with socket.create_server(("127.0.0.1", 0)) as server:
         arguments |= dict.fromkeys(("network", "datagrams"), server.getsockname()[1])
-        tried = [name for name in _probe.NAMES if name not in ("time_limit", "execute")]
+        tried = [name for name in _probe.NAMES if name != "time_limit"]
         lines = [
             PROGRAM.encode("unicode_escape").decode(),
             *(json.dumps([name, arguments.get(name)]) for name in tried),
@@ -70,6 +70,15 @@ def test_every_canary_falls_where_nothing_protects(victim: int, tmp_path: Path) 
     held = {name for name, answer in map(json.loads, done.stdout.splitlines()) if answer is not False}
     assert len(done.stdout.splitlines()) == len(tried)
     assert held <= (set() if tracing_is_ours_to_do() else {"trace", "proc"})
+
+
+def test_a_canary_that_cannot_do_anything_at_all_is_not_taken_for_one_that_held(tmp_path: Path) -> None:
+    """Without a descriptor left nothing can be opened, whatever is allowed."""
+    (tmp_path / "target").write_text("")
+    ends = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"
+    command = [sys.executable, "-c", f"{PROGRAM}\n{ends}canary('read_file', {str(tmp_path / 'target')!r})"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert "Too many open files" in done.stderr
 
 
 def protection(abi: int, monkeypatch: pytest.MonkeyPatch) -> Protection:
@@ -121,6 +130,7 @@ def test_a_worker_that_could_not_set_up_a_guard_runs_nothing() -> None:
     job = CallsJob("def f(): return 1", "f", (Call(),))
     with LocalSandbox(bare, told, 1) as tried:
         assert tried.run([job])[0][0].value == 1 and "landlock" in tried.guards
+        assert "RLIMIT_NPROC" in tried.guards
     refused = pytest.raises(SandboxUnavailable, match=r"guard .* could not be set up: landlock")
     with LocalSandbox(open_, told, 1, guards=tried.guards) as opened, refused:
         opened.run([job])

@@ -194,10 +194,10 @@ def test_lists_of_one_list_each_cost_no_more_than_their_bytes(depth: int) -> Non
 def test_arguments_that_are_one_object_arrive_as_one() -> None:
     inner, pair = [1], ([2],)
     value = [inner, {"a": inner, 3: [inner, inner]}, pair, pair, (4,), (4,), {5}, collections.deque([inner])]
-    made = wire.decode_live(trees.encode(value, trees.keeping(value)))
+    made = wire.decode_live(trees.encode(value, trees.keeping()))
     assert made == value
     assert made[0] is made[1]["a"] is made[1][3][0] is made[1][3][1] is made[7][0] and made[2][0] is made[3][0]
-    assert trees.encode([[1], [1]], trees.keeping([[1], [1]])) == trees.encode([[1], [1]])
+    assert trees.encode([[1], [1]], trees.keeping()) == trees.encode([[1], [1]])
 
 
 @pytest.mark.parametrize("name", ["liar", "cunning", "object", "node"])

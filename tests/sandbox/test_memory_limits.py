@@ -190,6 +190,17 @@ def test_with_version_1_a_worker_gets_a_group_below_ours_in_both_trees(standin: 
     assert [*memory.glob("evosyn-*"), *pids.glob("evosyn-*")] == []
 
 
+def test_a_worker_that_cannot_enter_its_group_does_not_start_and_says_why(standin: Standin) -> None:
+    standin.mount("cgroup2", "unified", "/delegated")
+    groups = standin.make()
+    assert groups is not None
+    command = groups.enter(0)
+    refuse(groups.folders[0] / "0", "cgroup.procs")
+    done = subprocess.run([*command, "/bin/echo", "begun"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "begun" not in done.stdout and "cgroup.procs" in done.stderr
+    groups.close()
+
+
 def test_with_version_1_nothing_is_made_below_a_limit_that_would_not_count_it(standin: Standin) -> None:
     own = standin.mount("cgroup", "memory", "/user")
     fill(own, memory__use_hierarchy="0", memory__limit_in_bytes=str(1 << 30))

@@ -344,7 +344,7 @@ def test_marks_that_are_special_tokens_stay_in_completions() -> None:
     assert completion_texts(Tokens(3), [[4, 5, 3]]) == ["ab"]
 
 
-def test_a_named_form_stands_above_the_template_and_harmony_without_channels_is_warned_of(
+def test_a_named_form_stands_above_the_template_and_harmony_needs_channels(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     assert reasoning_of(Tokens(), "m") == "mistral"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from evosyn.domains.answers.marks import last_answer
 from evosyn.domains.math_answer import KIND, NAME, boxed
-from evosyn.domains.python.payload import completions
+from evosyn.domains.python.payload import LIVECODEBENCH, completions
 from evosyn.parsing import tree_or_none
 from evosyn.records import Json
 
@@ -66,8 +66,13 @@ def line_of(name: str, domain: str, statement: str, human_testing: Json, **more:
     return {**line, "meta": {}, **given}
 
 
-def compared(testing: dict[str, Json], how: str) -> dict[str, Json]:
-    """A testing of cases or texts, compared as `contest` (floats nearly) or as `official` (as LiveCodeBench) says."""
+def of_contest(line: dict[str, Json], how: str) -> dict[str, Json]:
+    """The same line, whose programs have what LiveCodeBench's grader runs before them, and whose testing, of cases or
+    texts, is compared as `contest` (floats nearly) or as `official` (as that grader does) says."""
+    return {**line, "prelude": LIVECODEBENCH, "human_testing": _compared(line["human_testing"], how)}
+
+
+def _compared(testing: dict[str, Json], how: str) -> dict[str, Json]:
     if testing["kind"] == "stdin":
         return {**testing, **({"tolerance": CONTEST} if how == "contest" else {"compare": "livecodebench"})}
     if how == "official":

@@ -10,15 +10,14 @@ from collections.abc import Mapping
 
 from evosyn.domains.published._rows import (
     NotUsable,
-    compared,
     decoded,
     first_that_defines,
     line_of,
     method_of,
+    of_contest,
     text_of,
     whole_starter,
 )
-from evosyn.domains.python.payload import LIVECODEBENCH
 from evosyn.records import Json
 
 NAMES = ("problem_id", "id", "task_id")
@@ -34,8 +33,7 @@ def convert(row: Mapping[str, Json], compare: str = "contest") -> dict[str, Json
     Raises:
         NotUsable: with the reason.
     """
-    line = _line(row)
-    return {**line, "prelude": LIVECODEBENCH, "human_testing": compared(line["human_testing"], compare)}
+    return of_contest(_line(row), compare)
 
 
 def _line(row: Mapping[str, Json]) -> dict[str, Json]:

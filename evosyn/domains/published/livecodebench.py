@@ -14,8 +14,7 @@ import pickletools
 import zlib
 from collections.abc import Mapping
 
-from evosyn.domains.published._rows import NotUsable, compared, decoded, line_of, method_of, text_of, whole_starter
-from evosyn.domains.python.payload import LIVECODEBENCH
+from evosyn.domains.published._rows import NotUsable, decoded, line_of, method_of, of_contest, text_of, whole_starter
 from evosyn.records import Json
 
 LARGEST = 2**30
@@ -36,8 +35,7 @@ def convert(row: Mapping[str, Json], compare: str = "contest") -> dict[str, Json
     """
     date = str(row.get("contest_date") or "") or None
     try:
-        line = _line(row, date)
-        return {**line, "prelude": LIVECODEBENCH, "human_testing": compared(line["human_testing"], compare)}
+        return of_contest(_line(row, date), compare)
     except NotUsable as error:
         raise NotUsable(str(error), date) from error
 

@@ -5,8 +5,7 @@ an object's text keys match the keys that JSON would have written as those texts
 inside containers, may differ by a declared tolerance. Texts (kind `stdin`): as the judges of programming contests do.
 Line ends are unified, blanks at the ends of lines and empty lines at the end do not count; then line by line, word by
 word. Two words are equal as text, or as finite decimal numbers where one has a point or exponent (`0.50` and `0.5`),
-within the declared tolerance. Case and order count. A testing of texts may name a
-published grader's comparison instead.
+within the declared tolerance. Case and order count. A testing of texts may name a published grader's way instead.
 """
 
 from __future__ import annotations

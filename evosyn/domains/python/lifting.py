@@ -32,7 +32,7 @@ from evosyn.jobs import Call, ItemOutcome, Status
 from evosyn.names import BUILTINS, free_names
 from evosyn.records import Json, Verdict
 from evosyn.sandbox._inside.kinds import IterationFailed
-from evosyn.sandbox._inside.trees import several
+from evosyn.sandbox._inside.trees import holds_twice
 
 ARGUMENT_PARTS = 100_000
 """Of the arguments of one call; larger ones are made in the sandbox."""
@@ -264,7 +264,7 @@ def _call(node: ast.Call, scope: Scope) -> Call:
         kwargs = {str(keyword.arg): constant_value(keyword.value, scope) for keyword in node.keywords}
         if not is_plain(args, ARGUMENT_PARTS) or (kwargs and not is_plain(kwargs, ARGUMENT_PARTS)):
             raise NotLiftable("arguments that are not plain data")
-        if several((args, kwargs)):
+        if holds_twice((args, kwargs)):
             raise NotLiftable("one object in two places, which would be sent as two")
     except (NotLiftable, TooLarge):
         return _computed_call(node, scope)

@@ -142,8 +142,9 @@ def _confine(config: Mapping[str, Any], readable: Sequence[str]) -> list[str]:
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         if name != "RLIMIT_STACK":  # scripts raise it, which costs them address space like all else
             hard = value
-        with contextlib.suppress(ValueError, OSError):  # gVisor knows few limits; what holds is seen by the probes
+        with contextlib.suppress(ValueError, OSError):  # gVisor knows few limits
             resource.setrlimit(number, (value, hard))
+            held.append(name)
     newest = config.get("landlock_abi", landlock.NEWEST)
     if seccomp.no_new_privileges() and landlock.restrict(readable, config["writable"], newest):
         held.append("landlock")

@@ -28,7 +28,7 @@ BOM = "\ufeff"
 _FUTURE = __future__.annotations.compiler_flag
 
 Made = TypeVar("Made")
-WayOf: TypeAlias = Callable[[Any], trees.Way]
+WayOf: TypeAlias = Callable[[], trees.Way]
 _prctl = ctypes.CDLL(None).prctl
 
 
@@ -45,7 +45,7 @@ class Writer:
         if (kind is str or kind is bytes) and len(value) > self._most:  # `in` would ask a metaclass
             return wire.OUTPUT_LIMIT, b"%d characters, limit %d" % (len(value), self._most)
         try:
-            payload = wire.encode(value, None if way_of is None else way_of(value))
+            payload = wire.encode(value, None if way_of is None else way_of())
         except wire.NotPlain as error:
             return wire.NOT_PLAIN, str(error).encode("utf-8", "replace")[:200]
         if len(payload) > self._most:

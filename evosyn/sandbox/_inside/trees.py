@@ -181,23 +181,21 @@ def given(value: Any, depth: int, way: Way) -> Any:
 _TABLE = Way(given)
 
 
-def keeping(_value: Any) -> Way:
+def keeping() -> Way:
     """How a value is encoded for `wire.decode_live`, so that its parts are one object where they were one."""
     return _TABLE._replace(seen=Seen())
 
 
-def several(value: Any) -> set[int]:
-    """Identities of the lists, dicts, sets, ... that stand in more than one place of a value."""
+def holds_twice(value: Any) -> bool:
+    """Whether one list, dict, set, ... stands in more than one place of a value."""
     met: set[int] = set()
-    found: set[int] = set()
     waiting = [value]
     while waiting:
         one = waiting.pop()
         kind = type(one)
         if kind in kinds.MUTABLE:
             if id(one) in met:
-                found.add(id(one))
-                continue
+                return True
             met.add(id(one))
         if issubclass(kind, dict):
             one = tuple(dict.values(one))
@@ -205,7 +203,7 @@ def several(value: Any) -> set[int]:
             continue
         if not SCALARS.issuperset(map(type, one)):
             waiting += one
-    return found
+    return False
 
 
 def name_of(kind: type) -> str:

@@ -19,31 +19,11 @@ from evosyn.worlds.tools.records import Column, Rows, ToolWorld, WorldTable
 
 MOST_STEPS = 20_000
 """Tried pairs of new rows; beyond it a state is not the gold one."""
-SMALL = frozenset(
-    {
-        *(
-            "a",
-            "an",
-            "the",
-            "this",
-            "that",
-            "these",
-            "those",
-            "it",
-            "its",
-            "i",
-            "me",
-            "my",
-            "we",
-            "us",
-            "our",
-            "you",
-            "your",
-        ),
-        *("is", "are", "was", "were", "be", "been", "am", "do", "does", "did", "has", "have", "had", "will", "would"),
-        *("shall", "please", "kindly", "just", "also", "and", "so", "then", "there", "here"),
-    }
-)
+_SMALL = """
+a an the this that these those it its i me my we us our you your is are was were be been am do does did has have had
+will would shall please kindly just also and so then there here
+"""
+SMALL = frozenset(_SMALL.split())
 """Words that may be added or left out: no negation, number, name, place, direction or order is among them."""
 _WORD = re.compile(r"\w+|%|[^\w\s]")
 _NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")

@@ -46,7 +46,7 @@ def pack(folder: str, out: IO[bytes] | None, made: Span, below: Sequence[Span] =
     Raises:
         LayerTooLarge: more than `MOST_BYTES` are to be written.
     """
-    digest = hashlib.sha256(b"2")  # of what counts: see `shell_world.RULES`
+    digest = hashlib.sha256(b"2")  # of what counts: see `states.RULES`
     left = MOST_BYTES
     with tarfile.open(fileobj=out or open(os.devnull, "wb"), mode="w|", format=tarfile.PAX_FORMAT) as tar:
         head = tarfile.TarInfo(".")
