@@ -7,6 +7,7 @@ import builtins
 
 _ONLY_INTERACTIVE = frozenset({"copyright", "credits", "exit", "help", "license", "quit", "_"})
 BUILTINS = (frozenset(dir(builtins)) | {"__name__"}) - _ONLY_INTERACTIVE
+_DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 
 
 def bound_names(node: ast.AST) -> set[str]:
@@ -15,7 +16,9 @@ def bound_names(node: ast.AST) -> set[str]:
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    inner = [part for part in ast.walk(node) if isinstance(part, _DEFINES) and part is not node]
+    stored = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return stored.union(*map(bound_names, inner))
 
 
 def free_names(node: ast.AST) -> set[str]:

@@ -69,6 +69,7 @@ def without_thinking(text: str, form: str = AUTO) -> Thought:
     named, fault = reasoning.form_of(text, form)
     if fault:
         return Thought(Answer(""), text, fault)
+    text = reasoning.without_role(text, named)
     if named.removesuffix(PREFILLED) != THINK:
         return reasoning.separated(text, named)
     reading = _Separation(text, prefilled=named != THINK)

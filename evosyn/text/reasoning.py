@@ -86,14 +86,14 @@ _SKIPPED = Family(r"\Aanalysis", "", r"assistant\s*final", r"assistant\s*comment
 """Harmony as a tokenizer decodes it that leaves its special tokens out: no text says so by itself."""
 FORMS = (AUTO, NONE, THINK, THINK + PREFILLED, *list(FAMILIES)[1:])
 _ROLE = re.compile(
-    r"\s*(?:<\|im_start\|>\s*assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>"
-    r"|<start_of_turn>model|<\|turn>model|<\|start\|>assistant(?=<\|channel\|>))?\s*"
+    r"\s*(?:<s>|<bos>)?\s*(?:<\|im_start\|>\s*assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>|<｜Assistant｜>"
+    r"|\[\|assistant\|\]|<start_of_turn>model|<\|turn>model|<\|start\|>assistant(?=<\|channel\|>)|assistant(?=\n))?\s*"
 )
 """What some tokenizers leave before a reply."""
 _WORDS = r"think|thought|reason|reflect|analys|scratch|rational|deliberat|monolog|inner|hidden|ponder|cot\b"
 _STRANGE = re.compile(
-    r"(<(?P<special>[|｜][^<>|｜\n]{1,64}[|｜]?|[^<>|｜\s]{1,64}[|｜])>|◁[^▷\n]{1,64}▷|\[unused\d+\]"
-    rf"|</?[\w:.-]*(?:{_WORDS})[\w:.-]*>)",
+    r"(<(?P<special>[|｜][^<>|｜\n]{1,64}[|｜]?|[^<>|｜\s]{1,64}[|｜])>|◁[^▷\n]{1,64}▷|[\[<]unused\d+[\]>]"
+    rf"|</?[\w:.-]*(?:{_WORDS})[\w:.-]*(?:\s[^<>]{{0,64}})?>|\[/?[\w:.-]*(?:{_WORDS})[\w:.-]*\])",
     re.IGNORECASE,
 )
 _ORDINARY = re.compile(
@@ -161,8 +161,6 @@ def form_of(text: str, form: str) -> tuple[str, str]:
     own = form in begun or form.removesuffix(PREFILLED) in begun
     if form == NONE or own or not (begun or strange):
         return (THINK if form == AUTO else form), ""
-    if not begun and strange and strange["special"] and _ORDINARY.match(strange["special"]):
-        return (THINK if form == AUTO else form), ""
     mark = strange[0] if strange else text[start : start + 32]
     whose = f"a mark of {begun[0]}" if begun else "a mark of no family that is known"
     told = f"the text begins with {mark!r}, {whose}; name its form, `none` where that is no reasoning"
@@ -215,7 +213,6 @@ def separated(text: str, form: str) -> Thought:
     prefilled, name = form.endswith(PREFILLED), form.removesuffix(PREFILLED)
     family = _SKIPPED if name == HARMONY and "<|channel|>" not in text else FAMILIES[name]
     marks = _marks(family)
-    text = text[_start(text) :] if marks.begins.match(text, _start(text)) else text
     begun, acts = (0 if prefilled or family.always else -1), -1
     since, thoughts = 0, list[str]()
     for mark in marks.any.finditer(text):
@@ -253,9 +250,20 @@ def without_marks(text: str, name: str = THINK) -> str:
         end = last = last - len(found[0])
 
 
+def without_role(text: str, form: str) -> str:
+    """A text of a form from the mark on that begins it, without what some tokenizers leave before that."""
+    start = _start(text)
+    return text[start:] if _marks(FAMILIES[form.removesuffix(PREFILLED)]).begins.match(text, start) else text
+
+
 def _start(text: str) -> int:
-    found = _ROLE.match(text, len(BOM) if text.startswith(BOM) else 0)
-    return found.end() if found else 0
+    at = len(BOM) if text.startswith(BOM) else 0
+    while True:
+        at = role.end() if (role := _ROLE.match(text, at)) else at
+        strange = _STRANGE.match(text, at)
+        if not (strange and strange["special"] and _ORDINARY.match(strange["special"])):
+            return at
+        at = strange.end()
 
 
 def joined(thoughts: Sequence[str]) -> str | None:

@@ -96,6 +96,35 @@ def test_a_solution_has_of_the_starter_code_what_it_reads_and_does_not_bind(judg
         assert found.verdict.value == letter, found
 
 
+CHANGED = """import sys
+LIMIT = 1
+LIMIT += 1
+TABLE = {}
+TABLE.update(a=1)
+for place in range(3):
+    TABLE[place] = place
+try:
+    from math import lcm
+except ImportError:
+    lcm = None
+if sys.version_info > (3,):
+    def helper(n):
+        return n
+sys.stdout.write("no\\n")
+f(0)
+"""
+
+
+@pytest.mark.parametrize("read", ["LIMIT == 2", "TABLE['a'] == 1", "TABLE[2] == 2", "lcm(2, 3) == 6", "helper(5) == 5"])
+def test_a_solution_has_constants_as_the_whole_starter_code_leaves_them(judge: Judge, read: str) -> None:
+    asked = problem(starter_code=CHANGED + "def f(x):\n    pass\n")
+    assert decide(judge, asked, f"def f(x):\n    return x if {read} else None", cases(([4], 4))).verdict is Verdict.PASS
+    script = Problem("p", "python-stdin", "Echo.", payload={"starter_code": CHANGED})
+    testing = Testing("stdin", {"cases": [{"input": "", "output": "True\n"}]})
+    text = f"sys.stdout.write(str({read}) + chr(10))"
+    assert decide(judge, script, text, testing).verdict is Verdict.PASS
+
+
 STARRED = "from math import *\nfrom heapq import *\nfrom builtins import *\n"
 
 

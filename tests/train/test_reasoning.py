@@ -186,12 +186,34 @@ def test_a_family_is_known_by_the_mark_that_begins_a_text(sandbox: Sandbox, tmp_
 UNKNOWN = {
     "a special token": ("<|inner_prefix|>", "<|inner_suffix|>"),
     "a token without a name": ("[unused16]", "[unused17]"),
+    "a token without a name, in a tag": ("<unused94>", "<unused95>"),
+    "a tag with an attribute": ("<think effort='low'>", "</think>"),
+    "a tag with a blank": ("<think >", "</think >"),
+    "brackets": ("[BEGIN_THINKING]", "[END_THINKING]"),
     "a tag": ("<scratchpad>\n", "\n</scratchpad>\n"),
     "a tag with a prefix": ("<mm:think>", "</mm:think>"),
     "signs of another family's form": ("◁reflect▷", "◁/reflect▷"),
     "a token that names a text": ("<|begin_of_reasoning_text|>", "<|end_of_reasoning_text|>"),
     "wide bars": ("<｜thinking｜>", "<｜/thinking｜>"),
 }
+
+
+BEFORE = [
+    "<|im_start|>assistant\n",
+    "<s>",
+    "<bos>",
+    "<|begin_of_text|>",
+    "assistant\n",
+    "<|eot_id|>",
+    "<｜Assistant｜>",
+]
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("opens", ["<think>", "[THINK]", "◁think▷", "<|channel|>analysis<|message|>"])
+def test_what_a_tokenizer_leaves_before_reasoning_hides_no_mark_of_it(before: str, opens: str) -> None:
+    assert without_thinking(f"{before}{opens}I draft: \\boxed{{72}}\nBut").fault.startswith("cut-in-reasoning: ")
+    assert without_thinking(f"{before}\\boxed{{72}}").answer.endswith("\\boxed{72}")
 
 
 @pytest.mark.parametrize("name", UNKNOWN)

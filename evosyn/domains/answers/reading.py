@@ -24,6 +24,8 @@ FEWEST_DIGITS = 6
 _TEN = r"\s*\*\s*10\s*\^\s*\{?\s*([+-]?\d{1,3})\s*\}?"
 _DECIMAL = re.compile(rf"([+-]?)\s*({NUMBER})(?:[eE]([+-]?\d{{1,3}})|{_TEN})?", re.A)
 _PERCENT = re.compile(r"\s*(?:%|per ?cent\b)", re.I)
+_JOINED = re.compile(r"\d+([-/])\d+\1\d+", re.A)
+"""A date, a score or a number of a telephone: no differences and no fractions."""
 _GLUED = re.compile(r"/?[A-Za-z](?![A-Za-z])")
 _DENIED = re.compile(r"[<>≠≤≥]|(?<![\d)])!\s*=|:=|\\(?:neq?|leq?|geq?|lt|gt|not|equiv)(?![a-zA-Z])|\bnot\b", re.I)
 _HEDGE = re.compile(r"^\s*(?:≈|(?:approximately|approx\.?|about|roughly|only|exactly)\s)\s*", re.I)
@@ -174,7 +176,7 @@ def _whole(text: str, work: Arithmetic, deep: int) -> Answer:
 
 def _one(text: str, work: Arithmetic, deep: int) -> Answer:
     try:
-        if _DENIED.search(text):
+        if _DENIED.search(text) or _JOINED.fullmatch(text):
             return _words(text)
         if "=" in text or "≈" in _HEDGE.sub("", text):
             return _equation(text, work, deep)

@@ -91,10 +91,14 @@ def context_of(problem: Problem) -> Context:
 
 @functools.lru_cache(maxsize=64)
 def statements_of(starter: str, under_test: str) -> tuple[Statement, ...]:
-    """The imports, constants, helpers and declarations of starter code, without what binds the entry point."""
-    found: list[Statement] = []
-    for node in _parse_starter(starter):
-        if isinstance(node, _KEPT) and under_test.partition(".")[0] not in bound_names(node):
+    """The imports, constants, what changes them, helpers and declarations of starter code, without what binds the entry
+    point."""
+    found, body = list[Statement](), _parse_starter(starter)
+    modules = names_in(node for node in body if isinstance(node, ast.Import | ast.ImportFrom))
+    for node in body:
+        if isinstance(node, ast.Expr) and _changed(node) <= modules:
+            continue  # it says something, or may
+        if isinstance(node, _KEPT) and under_test.partition(".")[0] not in bound_names(node) | _changed(node):
             try:
                 found.append(_statement(node))
             except (RecursionError, ValueError):  # nobody can write it out
@@ -157,7 +161,11 @@ class _Shorter(ast.NodeTransformer):
         return ast.Call(ast.Name("int", ast.Load()), [ast.Constant(hex(node.value)), ast.Constant(16)], [])
 
 
-_KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_KEPT = (
+    *(*_DEFINES, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign),
+    *(ast.Expr, ast.For, ast.If, ast.Try, ast.With),
+)
 
 
 def _parse_starter(code: str) -> list[ast.stmt]:
@@ -169,9 +177,16 @@ def _statement(node: ast.stmt) -> Statement:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and _is_only_declared(node):
         return _of_programs(node.name)
     names = names_of(node)
-    changed = names if isinstance(node, ast.Assign) and not bound_names(node) else set()
+    changed = frozenset[str]() if isinstance(node, _DEFINES) else _changed(node)
     unknown = isinstance(node, ast.ImportFrom) and (node.module == "__future__" or node.names[0].name == "*")
     return Statement(source_of(node), frozenset(bound_names(node) | changed), frozenset(names), always=unknown)
+
+
+def _changed(node: ast.stmt) -> frozenset[str]:
+    """The names whose items or attributes a statement sets, or one of whose methods it calls and no more."""
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.Subscript | ast.Attribute)]
+    called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+    return frozenset().union(*[names_of(one) for one in parts if one is called or isinstance(one.ctx, ast.Store)])
 
 
 def _of_programs(name: str) -> Statement:

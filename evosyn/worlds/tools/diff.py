@@ -19,14 +19,13 @@ from evosyn.worlds.tools.records import Column, Rows, ToolWorld, WorldTable
 
 MOST_STEPS = 20_000
 """Tried pairs of new rows; beyond it a state is not the gold one."""
-_SMALL = """
-a an the this that these those it its i me my we us our you your is are was were be been am do does did has have had
-will would shall please kindly just also and so then there here
-"""
+_SMALL = "a an the this that these those it its me is are be please kindly just also and so then"
 SMALL = frozenset(_SMALL.split())
-"""Words that may be added or left out: no negation, number, name, place, direction or order is among them."""
+"""Words that may be added or left out: no negation, number, name, person, place, time or order is among them."""
 _WORD = re.compile(r"\w+|%|[^\w\s]")
-_NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
+_LETTER = re.compile(r"\b[Aa]\b(?=\s*(?:[.,;:!?)]|\Z))|(?<=[a-z] )A\b")
+"""No article: it ends what is said, or is a capital between words (`room A`)."""
+_NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:[.,:/]\d+)*")
 """With its sign; what stands between `room-4` and `2026-04-05` is none."""
 _PLAIN = {ord("\N{MINUS SIGN}"): "-", ord("\N{RIGHT SINGLE QUOTATION MARK}"): "'"}
 _NEGATED = {"can't": "can not", "won't": "will not", "cannot": "can not", "n't": " not"}
@@ -177,6 +176,7 @@ def _told(value: Json) -> tuple[list[str], list[str]]:
     """What of a text decides: its words and signs (all, where there are small ones alone), and its numbers, of which
     points and signs are part."""
     text = unicodedata.normalize("NFKC", "" if value is None else str(value)).translate(_PLAIN)
+    text = _LETTER.sub("letter_a", text)
     every = _WORD.findall(_SHORT.sub(lambda found: _NEGATED[found[0]], text.lower()))
     return [one for one in every if one not in SMALL and not _is_punctuation(one)] or every, _NUMBER.findall(text)
 
