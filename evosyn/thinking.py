@@ -21,12 +21,12 @@ from evosyn.text.reasoning import AUTO, NONE, PREFILLED, THINK, Answer, Thought
 
 TAG = re.compile(r"<(?P<close>/?)think(?:ing)?>|\[(?P<shut>/?)THINK\]", re.IGNORECASE)
 MENTION = re.compile(
-    r"""(?<=["'`])T(?=["'`])|T(?=\(?\.[*+]|\(?\[[\\^]|\(\?)|(?<=[*+?)])T(?=["'`/])""".replace(
+    r"""(?<=["'`])(?!(?<=```)T```\w)T(?=["'`])|T(?=\(?\.[*+]|\(?\[[\\^]|\(\?)|(?<=[*+?)])T(?=["'`/])""".replace(
         "T", r"(?:</?think(?:ing)?>|\[/?THINK\])"
     ),
     re.IGNORECASE,
 )
-"""A tag in quotes, or in a regular expression: a program about such tags, and no reasoning."""
+"""A tag in quotes (but not between two fences), or in a regular expression: a program about such tags, no reasoning."""
 _REST = re.compile(r"[^\S\n]*$", re.MULTILINE)
 _FIRST = re.compile(r"\s*(?:<think(?:ing)?>.*?</think(?:ing)?>|\[THINK\].*?\[/THINK\])\s*", re.IGNORECASE | re.DOTALL)
 

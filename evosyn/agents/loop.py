@@ -28,7 +28,7 @@ NOTED = "dialect"
 class SpeechConfig(PluginConfig):
     """How a model is asked."""
 
-    dialect: Literal["text", "tools"] | ToolDialect = Field(
+    dialect: Literal["text", "tools", ToolDialect] = Field(
         default="text",
         description="text needs nothing but chat; tools an endpoint with function calling; auto asks it once a run; "
         "a name of vLLM's --tool-call-parser, such as qwen3_coder, is text whose calls are read in this form alone.",

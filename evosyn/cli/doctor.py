@@ -124,7 +124,7 @@ def _packages(config: SandboxConfig) -> Finding:
     from evosyn.workbench import sandbox_of
 
     try:
-        if config.packages:
+        if config.packages or config.options:
             sandbox_of(config, workers=1).close()
         return Finding("packages", True, str(find_packages(config.packages, config.packages_from)), needed=True)
     except EvosynError as error:

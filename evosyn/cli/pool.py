@@ -8,6 +8,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -53,8 +54,8 @@ def command() -> None:
 def check(config: CheckConfig, sources: tuple[str, ...], execute: bool, as_json: bool) -> int:
     """Say line, field and reason for whatever is wrong with each FILE, and what to do about it.
 
-    FILE is a .jsonl or .jsonl.gz file in the pool format, or builtin:python-seeds. Ends with 1 if something is wrong
-    with one that is there, whatever it is; with 2 where there is none of that name.
+    FILE is a .jsonl, .jsonl.gz or .yaml file in the pool format (docs/pools.md), or builtin:python-seeds. Ends with 1
+    if something is wrong with one that is there, whatever it is; with 2 where there is none of that name.
     """
     from evosyn.workbench import Workbench
 
@@ -103,7 +104,7 @@ def import_(
     from evosyn.jsonlines import write_lines
 
     for day in (first, last):
-        if day is not None and not DAY.fullmatch(day):
+        if day is not None and not _is_day(day):
             raise UsageError(f"--from, --to: write the day as YYYY-MM-DD (got {day!r})")
     left_out: dict[str, str] = {}
 
@@ -118,9 +119,9 @@ def import_(
             if kept == limit:
                 return
         if not kept:
-            why = (
-                f"no row could be used; {len(left_out)} left out{_counts(left_out)}" if left_out else "there is no row"
-            )
+            why = f"there is no row{' of these days' if first or last else ''}"
+            if left_out:
+                why = f"no row could be used; {len(left_out)} left out{_counts(left_out)}"
             raise CheckFailed(f"{out} is not written: {why}")
 
     count = write_lines(out, lines())
@@ -137,6 +138,13 @@ def _counts(left_out: Mapping[str, str]) -> str:
     """How many rows were left out for each reason, in brackets."""
     names = Counter(reason.partition(":")[0] for reason in left_out.values())
     return f" ({', '.join(f'{many} x {name}' for name, many in names.most_common())})" if names else ""
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return bool(DAY.fullmatch(text) and date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, Json]:

@@ -157,7 +157,8 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str) -> str
                 problem["type"] == "value_error" and isinstance(problem["input"], dict)
             )
             got = f" (got {problem['input']!r})" if shown else ""
-            rule = problem["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
+            rule = problem["msg"].replace("Input should be", "must be").replace("a valid tuple", "a list")
+            rule = rule.removeprefix("Value error, ").removeprefix(f"{(path or [''])[-1]}: ")
             lines.append(": ".join([source, *filter(None, [".".join(path)]), rule + got]))
     return "\n".join(lines)
 

@@ -177,6 +177,7 @@ def _wrong(problem: Problem, testings: Mapping[str, Testing]) -> Iterator[Format
         own.check_problem(problem)
     except FormatError as error:
         for one in error.every():
+            one.rest = ()  # each is told by itself
             yield one if one.field.partition(".")[0] in pools.PROBLEM_FIELDS else one.inside("payload")
     human = {} if problem.human_testing is None else {"human_testing": problem.human_testing}
     for field, testing in {**human, **testings}.items():

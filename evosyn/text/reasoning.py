@@ -85,6 +85,7 @@ FAMILIES = {
 _SKIPPED = Family(r"\Aanalysis", "", r"assistant\s*final", r"assistant\s*commentary\s+to=functions\.", always=True)
 """Harmony as a tokenizer decodes it that leaves its special tokens out: no text says so by itself."""
 FORMS = (AUTO, NONE, THINK, THINK + PREFILLED, *list(FAMILIES)[1:])
+_NAMES = (*FORMS, *(name + PREFILLED for name in FAMILIES if name not in (THINK, HARMONY)))
 _ROLE = re.compile(
     r"\s*(?:<s>|<bos>)?\s*(?:<\|im_start\|>\s*assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>|<｜Assistant｜>"
     r"|\[\|assistant\|\]|<start_of_turn>model|<\|turn>model|<\|start\|>assistant(?=<\|channel\|>)|assistant(?=\n))?\s*"
@@ -127,11 +128,11 @@ def check_form(name: str) -> str:
     Raises:
         FormatError: there is none of that name.
     """
-    if name in FORMS or name.removesuffix(PREFILLED) in FAMILIES:
+    if name in _NAMES:
         return name
-    near = difflib.get_close_matches(name, FORMS, n=2)
+    near = difflib.get_close_matches(str(name), _NAMES, n=2)
     known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(FORMS)}"
-    raise FormatError("", f"{name[:80]!r} is no form of reasoning; {known} (docs/reasoning.md)", name)
+    raise FormatError("", f"{str(name)[:80]!r} is no form of reasoning; {known} (docs/reasoning.md)", name)
 
 
 def form_named(name: str, where: str) -> str:

@@ -34,6 +34,7 @@ from evosyn.train.scoring import Score, Scorer, score_json
 __all__ = ["RewardService", "ServiceLimits"]
 
 log = logging.getLogger(__name__)
+_FIELDS = ("id", "task", "completion", "reasoning", "dialect")
 
 
 class RewardService:
@@ -127,6 +128,8 @@ class RewardService:
         completion = item.get("completion")
         if not isinstance(completion, str):
             return f"{where}.completion: must be a text, not {told_type(completion)}"
+        if strange := [name for name in item if name not in _FIELDS]:
+            return f"{where}.{strange[0][:80]}: is not a field of it. Fields: {', '.join(_FIELDS)}"
         if "task" in item and "id" in item:
             return f"{where}: an id or a task, not both"
         form = item.get("reasoning")

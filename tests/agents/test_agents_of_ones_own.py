@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evosyn import registry
 from evosyn.errors import UsageError
 from evosyn.pools import load_pools, write_pools
 from evosyn.ports import AgentTools, PluginConfig
@@ -20,6 +21,11 @@ from evosyn.workbench import AgentConfig, TeacherConfig, Workbench, WorkbenchCon
 from tests.agents.test_episodes import bash, episodes, says
 
 ROOT = Path(__file__).parents[2]
+
+
+def test_an_unknown_dialect_is_refused_once_with_all_that_there_are() -> None:
+    with pytest.raises(UsageError, match=r"^agents 'loop': dialect: must be 'text', .*'openai' \(got 'qwen'\)$"):
+        registry.make("agents", "loop", AgentTools(), {"dialect": "qwen"})
 
 
 class PlannerConfig(PluginConfig):

@@ -96,3 +96,5 @@ def test_what_programs_see_is_said_and_seen_to_be_imported() -> None:
     assert re.fullmatch(r"numpy \d\S+, PyYAML \d\S+ from \S+python\S*", said("numpy", "pyyaml").detail)
     refused = said("no-such-distribution")
     assert not refused.works and "no-such-distribution is not installed" in refused.detail
+    mistyped = doctor._packages(SandboxConfig.model_validate({"package": ["numpy"], "allow_weak": True}))
+    assert not mistyped.works and "unknown key 'package'" in mistyped.detail

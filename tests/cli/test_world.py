@@ -65,7 +65,8 @@ def test_what_is_missing_is_said(tmp_path):
     assert "greedy-distractor" in str(
         run("world", "rollout", "builtin:library", "--agent", "best", "--out", tmp_path).exception
     )
-    assert "has no world.json" in str(run("world", "tasks", tmp_path, "--out", tmp_path).exception)
+    told = str(run("world", "tasks", tmp_path, "--out", tmp_path).exception)
+    assert "has no world.json" in told and "builtin:NAME" in told
 
 
 def test_serving_a_task_without_the_package_says_which_extra_brings_it(monkeypatch):

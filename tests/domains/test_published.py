@@ -241,6 +241,14 @@ def test_days_outside_are_not_given_and_rows_without_a_day_are_an_error(tmp_path
         list(import_rows(converter("humaneval"), [path], ("2025-03-01", None)))
 
 
+def test_a_day_that_there_is_not_and_days_without_a_row_are_told(tmp_path):
+    (tmp_path / "rows.jsonl").write_text(json.dumps(ATCODER) + "\n")
+    line = ["livecodebench", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "out.jsonl"), "--from"]
+    for day, told in (("2025-13-01", "'2025-13-01'"), ("2999-01-01", "of these days")):
+        with pytest.raises((UsageError, CheckFailed), match=told):
+            group.main(["pool", "import", *line, day], standalone_mode=False)
+
+
 def test_every_form_of_file_is_read_alike(tmp_path):
     import pyarrow
     import pyarrow.parquet

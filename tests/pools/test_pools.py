@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evosyn.domains import iter_pools, load_pools
+from evosyn.domains import check_pool, iter_pools, load_pools
 from evosyn.errors import FormatError, InputError
 from evosyn.pools import pool_from_json, write_pools
 
@@ -121,6 +121,13 @@ def test_a_bad_line_is_named_with_file_line_field_and_rule(
         load_pools(file_with(tmp_path, line))
     assert caught.value.line == 1
     assert str(tmp_path) in str(caught.value)
+
+
+def test_each_fault_of_a_line_is_told_once() -> None:
+    line = {"problem_id": "m", "domain": "math-answer", "statement": "s", "entry_point": "f", "starter_code": "x = 1"}
+    with pytest.raises(FormatError) as found:
+        check_pool(pool_from_json(line))
+    assert [one.field for one in found.value.every()] == ["entry_point", "starter_code"]
 
 
 def test_duplicate_ids_name_both_lines(tmp_path: Path) -> None:

@@ -32,6 +32,16 @@ FORMS = {
         "```py\ny\n```",
         "So\n```py\nx = 1\nno, better so.",
     ),
+    "a draft and an answer whose fences touch the tag": (
+        "<think>so\n```py\nx\n```</think>```py\ny\n```",
+        "```py\ny\n```",
+        "so\n```py\nx\n```",
+    ),
+    "opened by the template, a draft whose fence touches the tag": (
+        "So ```py\nx\n```</think>```py\ny\n```",
+        "```py\ny\n```",
+        "So ```py\nx\n```",
+    ),
     "opened by the template, with a draft": ("```py\nx\n```\nso y.</think>\n\ny", "y", "```py\nx\n```\nso y."),
     "about the tags": (
         "<think>\n```py\n# keep what follows </think>\n```\nyes\n</think>\nyes",
@@ -60,6 +70,7 @@ AS_THEY_ARE = {
     "a text of several lines in JSON": '[{"input": ["a\n<think>\nb\n</think>\nc"], "output": ""}]',
     "a text of a program in the open": 'def f(s):\n    """Removes <think>...</think>."""\n    return s\n',
     "a remark of a program in the open": "def f(s):\n    # keep what follows </think>\n    return s\n",
+    "a span of three backticks": "It ends at ```</think>``` alone.",
     "words before a fence": "I cut the text at <think> here:\n```py\nx\n```\n",
     "words behind a fence": "```py\nx\n```\nIt keeps what follows </think>, as asked.\n",
     "a sample that is not closed": "```py\nx\n```\nIt prints\n```\n<think>a\n```\n",

@@ -326,6 +326,9 @@ def test_an_unknown_form_is_refused_with_the_nearest_names(sandbox: Sandbox) -> 
         evosyn.reward([], [], sandbox=sandbox, reasoning="harmon")
     with pytest.raises(UsageError, match=r"task: 'thinks' is no form of reasoning.*think"):
         task_from_json({**task_to_json(ALL[0].task), "reasoning": "thinks"})
+    for name in ("harmony-prefilled", "seed_prefilled", 3):  # of harmony no template opens reasoning
+        with pytest.raises(UsageError, match=r"reward: reasoning: '.*' is no form"):
+            evosyn.reward([], [], sandbox=sandbox, reasoning=name)  # type: ignore[arg-type]
 
 
 def test_an_export_names_the_form_in_its_tasks(tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ BAD_ITEMS = {
     ".completion": ({"id": "nope", "completion": 3}, "must be a text, not int"),
     ".id": ({"id": "nope", "completion": "x"}, "no row 'nope'"),
     " neither": ({"completion": "x"}, "needs the id of a row (a text) or a task"),
+    ".reason": ({"task": TASK, "completion": "x", "reason": "think"}, "Fields: id, task, completion, reasoning"),
     " both": ({"id": "a", "task": TASK, "completion": "x"}, "an id or a task, not both"),
     " number": ({"id": 7, "completion": "x"}, "needs the id of a row"),
     ".task": ({"task": [], "completion": ""}, "must be an object, not list"),

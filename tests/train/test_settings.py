@@ -14,6 +14,11 @@ def settings(tmp_path: Path, *sets: str) -> dict[str, object]:
     return grpo_settings(resolve(load_config(RlvrConfig, sets=sets)), tmp_path, bf16=False, cpu=True)
 
 
+def test_an_unknown_form_of_reasoning_is_told_by_its_key_once() -> None:
+    with pytest.raises(UsageError, match=r"^--set: rollout\.reasoning: 'qwen' is no form"):
+        load_config(RlvrConfig, sets=["rollout.reasoning=qwen"])
+
+
 def test_each_algorithm_has_its_papers_settings(tmp_path: Path) -> None:
     grpo, dapo, dr_grpo = (settings(tmp_path, f"algorithm={name}") for name in ("grpo", "dapo", "dr_grpo"))
     assert (grpo["loss_type"], grpo["scale_rewards"], grpo["epsilon_high"]) == ("grpo", "group", None)

@@ -61,7 +61,7 @@ def folder_of(source: str) -> Path:
             )
         return known[name]
     if not Path(source, "world.json").is_file():
-        raise UsageError(f"{source}: has no world.json; `evosyn world list` names the worlds that come with evosyn")
+        raise UsageError(f"{source}: has no world.json; `evosyn world list` names bundled ones: builtin:NAME")
     return Path(source)
 
 
