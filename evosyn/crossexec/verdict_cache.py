@@ -37,24 +37,16 @@ _SUM = 8
 
 @dataclass(frozen=True)
 class VerdictKey:
-    """What the cells of a judge are kept under: equal only where everything is that decides their verdicts.
-
-    Attributes:
-        protection, limits: of what executes them, field by field.
-        sources: a digest of our code that decides.
-    """
+    """What the cells of a judge are kept under, equal only where everything is that decides their verdicts: protection
+    and limits of what executes them, field by field, and a digest of our code that decides."""
 
     protection: Protection
     limits: Limits
     sources: str = field(default_factory=deciding_sources)
 
     def of_problem(self, domain: Domain, problem: Problem, key: str, by: str) -> bytes:
-        """What the keys of a problem's cells have in common.
-
-        Args:
-            key: what the domain says of the problem.
-            by: what the names of its solutions are.
-        """
+        """What the keys of a problem's cells have in common: the `key` that the domain says of it, what its solutions
+        are named `by`."""
         version = getattr(domain, "version", None)
         code = sources_of(type(domain)) if version is None else str(version)
         held = [self.sources, vars(self.protection), vars(self.limits), problem.domain, code, key, by]
