@@ -41,7 +41,7 @@ def own_tables(path: Path, own: Tables, what: str) -> Tables:
     """The tables of a file, all of which are ours; none where there is no file, or an empty one. Nothing is written.
 
     Args:
-        own: the tables that this version and earlier ones made.
+        own: the tables that are ours.
         what: the file is called in messages.
 
     Raises:

@@ -21,11 +21,10 @@ from evosyn.codec import dump, load
 from evosyn.errors import FormatError, UsageError
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.nesting import DEEPEST_LINE, is_deep
-from evosyn.records import FLAT_PAYLOAD, Json, Problem, Provenance, Testing, canonical_json, content_id
+from evosyn.records import Json, Problem, Provenance, Testing, content_id
 from evosyn.rundir import write_atomic
 
 SCHEMA_VERSION = 2
-"""2 has `payload` in place of `entry_point` and `starter_code`; files of version 1 are read."""
 SETTINGS = ("evosyn", "relaxed", "random")
 """Of one run: pruned; pruned without the zero-variance rule; the pruned problems with a random testing."""
 GROUP_ROWS = 256
@@ -201,9 +200,6 @@ def from_row(row: Mapping[str, Json]) -> Sample:
     Raises:
         UsageError: a column is missing, or holds what is none of its values.
     """
-    if "payload" not in row and "entry_point" in row:
-        flat = {name: row[name] for name in FLAT_PAYLOAD if row.get(name) is not None}
-        row = {**row, "payload": canonical_json(flat)}
     try:
         return load(Sample, {field.name: row[field.name] for field in fields(Sample) if field.name in row})
     except FormatError as error:

@@ -131,11 +131,7 @@ class Check:
 
 @dataclass(frozen=True)
 class ChecksJob:
-    """Run testing code in a process of its own against the program in another; only plain data passes between them.
-
-    Attributes:
-        entry_point, before: as of `CallsJob`.
-    """
+    """Run testing code in a process of its own against the program in another; only plain data passes between them."""
 
     program: str
     entry_point: str
@@ -146,11 +142,7 @@ class ChecksJob:
 
 @dataclass(frozen=True)
 class StdioJob:
-    """Run a whole program once for each input text, with that text on standard input; captures standard output.
-
-    Attributes:
-        before: as of `CallsJob`.
-    """
+    """Run a whole program once for each input text, with that text on standard input; captures standard output."""
 
     program: str
     inputs: tuple[str, ...]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
@@ -22,7 +22,7 @@ from evosyn.records import Json, json_bytes
 E = TypeVar("E")
 BEGIN = "begin"
 VERSION = 2
-"""Of the dialect; version 1 had one for each command (`Events.older`)."""
+"""Of the dialect."""
 OTHER = (
     "It was edited, or another version of evosyn wrote it: start again with another --out, or go on with that version"
 )
@@ -149,19 +149,10 @@ class Events(Generic[E]):
 
     Args:
         kinds: the record class of each name.
-        older: makes an event of today of one that an earlier version wrote, and leaves others as they are.
-        headless: earlier versions had no first event; such a journal can be read, and begun again cannot.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        kinds: Mapping[str, type[E]],
-        older: Callable[[dict[str, Json]], Json] | None = None,
-        *,
-        headless: bool = False,
-    ) -> None:
-        self.journal, self._kinds, self._older, self._headless = journal, kinds, older, headless
+    def __init__(self, journal: Journal, kinds: Mapping[str, type[E]]) -> None:
+        self.journal, self._kinds = journal, kinds
         self._names = {kind: name for name, kind in kinds.items()}
 
     def begin(self, header: Mapping[str, Json]) -> None:
@@ -181,7 +172,7 @@ class Events(Generic[E]):
 
     def header(self) -> dict[str, Json] | None:
         """What the journal began with, or None while it is empty."""
-        first = next(self._values(headless=False), None)
+        first = next(self._values(), None)
         return None if first is None else {key: value for key, value in first[1].items() if key not in ("event", "v")}
 
     def __iter__(self) -> Iterator[E]:
@@ -195,36 +186,27 @@ class Events(Generic[E]):
 
     def positions(self) -> Iterator[tuple[int, E]]:
         """The same, each with the byte where its line starts, for reading single events again with `at`."""
-        for position, value in self._values(headless=self._headless):
+        for position, value in self._values():
             if value.get("event") != BEGIN:
                 yield position, self._record(position, value)
 
     def at(self, position: int) -> E:
         """The event whose line starts at `position`."""
-        return self._record(position, self._of_today(self.journal.at(position)))
+        return self._record(position, _object(self.journal, self.journal.at(position)))
 
     def append(self, event: E, *, sync: bool = False) -> int:
         """Add one event; as `Journal.append`."""
         return self.journal.append({"event": self._names[type(event)], **dump(event)}, sync=sync)
 
-    def _values(self, *, headless: bool) -> Iterator[tuple[int, dict[str, Json]]]:
+    def _values(self) -> Iterator[tuple[int, dict[str, Json]]]:
         for position, value in self.journal.positions():
-            event = self._of_today(value)
-            begins = event.get("event") == BEGIN
-            if position == 0 and not (event.get("v") == VERSION if begins else headless):
+            event = _object(self.journal, value)
+            if position == 0 and (event.get("event"), event.get("v")) != (BEGIN, VERSION):
                 raise UsageError(
                     f"{self.journal.path}: is no journal of version {VERSION}; use the evosyn that wrote it, or "
                     "choose another --out"
                 )
             yield position, event
-
-    def _of_today(self, value: Json) -> dict[str, Json]:
-        if not isinstance(value, dict):
-            raise CorruptRun(
-                f"{self.journal.path}: holds {value!r:.60}, which is no event; start again with another --out"
-            )
-        event: dict[str, Json] = value if self._older is None else self._older(value)
-        return event
 
     def _record(self, position: int, value: Mapping[str, Json]) -> E:
         fields = dict(value)
@@ -239,6 +221,12 @@ class Events(Generic[E]):
                 f"{self.journal.place(position)}: the event {name!r} cannot be read: {error} "
                 f"(got {error.value!r:.120}). {OTHER}"
             ) from error
+
+
+def _object(journal: Journal, value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise CorruptRun(f"{journal.path}: holds {value!r:.60}, which is no event; start again with another --out")
+    return value
 
 
 def _difference(held: Mapping[str, Json], given: Mapping[str, Json]) -> UsageError:

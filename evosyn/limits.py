@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from evosyn.configs.section import Section
 from evosyn.jobs import Limits
-from evosyn.records import Json
 
 
 class LimitsConfig(Section):
-    """What one execution may use. A file with `wall_s` alone, as older versions wrote it, means `cpu_s`.
+    """What one execution may use.
 
     Attributes:
         cpu_s: CPU seconds for one call, check or input.
@@ -25,13 +24,6 @@ class LimitsConfig(Section):
     budget_s: float = Field(default=30.0, gt=0)
     memory_mb: int = Field(default=1024, ge=64)
     build_s: float = Field(default=0.0, ge=0)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _old_keys(cls, given: Json) -> Json:
-        if isinstance(given, dict) and "wall_s" in given and "cpu_s" not in given:
-            return {**{key: value for key, value in given.items() if key != "wall_s"}, "cpu_s": given["wall_s"]}
-        return given
 
     @property
     def limits(self) -> Limits:

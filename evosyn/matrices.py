@@ -20,15 +20,12 @@ from evosyn.codec import Through
 from evosyn.documents import SUFFIXES
 from evosyn.errors import FormatError, InputError, is_held
 from evosyn.jsonlines import read_lines, write_lines
-from evosyn.origins import origin_from_json, origin_of_earlier
+from evosyn.origins import origin_from_json
 from evosyn.pools import see_told
 from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
 
 log = logging.getLogger(__name__)
 VERSION = 4
-"""2 records which solutions are the same (`groups`), 3 the problem, what cases ask, what solutions gave and how alike
-texts are, 4 the pool and the task of a problem (`origin`); files of the versions before are read."""
-WITH_ORIGIN = 4
 MOST = 2**31
 """Copies and numbers of groups are below, so that sums of them hold."""
 ROUNDED = 1e-3
@@ -146,9 +143,8 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         FormatError: naming the field.
     """
     version = value.get("v", VERSION)
-    if type(version) is not int or version not in range(1, VERSION + 1):
-        hint = "Use the evosyn that wrote it"
-        raise FormatError("v", f"this evosyn reads versions 1 to {VERSION}", version, hint=hint)
+    if type(version) is not int or version != VERSION:
+        raise FormatError("v", f"this evosyn reads version {VERSION}", version, hint="Use the evosyn that wrote it")
     for key in value:
         if key not in FIELDS:
             raise FormatError(key, "is not a field of a recorded matrix", hint=f"Fields: {', '.join(FIELDS)}")
@@ -165,9 +161,6 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
     meta = value.get("meta") or {}
     if not isinstance(meta, dict):
         raise FormatError("meta", "must be an object", meta)
-    origin = origin_from_json(value.get("origin", {}))
-    if version < WITH_ORIGIN:
-        origin, meta = origin_of_earlier(name, meta)
     cases_NMC = _cases(value.get("cases"), verdicts_MN)
     widths = [1] * N if cases_NMC is None else [cases_MC.shape[1] for cases_MC in cases_NMC]
     statement, payload = _problem(value.get("problem"))
@@ -187,7 +180,7 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         values_NMC=_values(value.get("values"), M, widths),
         solution_similarity_MM=_similarity(value, "solution_similarity", M),
         testing_similarity_NN=_similarity(value, "testing_similarity", N),
-        origin=origin,
+        origin=origin_from_json(value.get("origin", {})),
         meta=meta,
     )
 

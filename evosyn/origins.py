@@ -5,7 +5,6 @@ It is never taken from what a user may write of a problem (`meta`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from evosyn.errors import FormatError
@@ -48,12 +47,3 @@ def origin_from_json(value: Any) -> Origin:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
-
-
-def origin_of_earlier(problem_id: str, meta: Mapping[str, Any]) -> tuple[Origin, dict[str, Any]]:
-    """Origin and own `meta` of a matrix of file version 3 or before, where a search over several pools wrote the one
-    into the other."""
-    pool, task = meta.get("pool"), meta.get("task")
-    if not isinstance(pool, str) or not isinstance(task, str) or not problem_id.startswith(f"{pool}/"):
-        return NOWHERE, dict(meta)
-    return Origin(pool, task), {name: one for name, one in meta.items() if name not in ("pool", "task")}

@@ -33,11 +33,7 @@ def code_version() -> str:
 
 
 def digest_below(root: Path, without: Collection[str] = ()) -> str:
-    """Of the Python files of a folder, by their paths in it.
-
-    Args:
-        without: folders right below it that do not count.
-    """
+    """Of the Python files of a folder, by their paths in it, but for some folders right below it."""
     tops = [top for top in root.iterdir() if top.name not in without]
     return _digest(root, (file for top in tops for file in (top.rglob("*.py") if top.is_dir() else [top])))
 

@@ -140,18 +140,3 @@ def test_a_journal_of_another_version_is_refused_with_what_to_do(tmp_path: Path,
     for ask in (events.header, lambda: list(events), lambda: events.begin(HEADER)):
         with pytest.raises(UsageError, match="no journal of version 2; use the evosyn that wrote it"):
             ask()
-
-
-def test_an_older_event_is_read_as_one_of_today(tmp_path: Path) -> None:
-    def older(line: dict[str, Json]) -> dict[str, Json]:
-        return line if "event" in line else {"event": "left", "at": line["gone"]} if "gone" in line else {
-            **line, "event": "begin", "v": 2
-        }  # fmt: skip
-
-    journal = Journal(tmp_path / "j")
-    for line in (HEADER, {"gone": 4}):
-        journal.append(line)
-    events = Events(journal, {"left": Left}, older)
-    events.begin(HEADER)
-    events.append(Left(5))
-    assert list(events) == [Left(4), Left(5)]

@@ -105,7 +105,6 @@ class ConfiguredCommand(click.Command):
     Args:
         kind: `module:Class` of the configuration, loaded when the command runs, or the class.
         needs: what is said where a key has no value, by key.
-        moved: what stands for an option that the command does not have: a key, or another option.
         presets: how the files of its presets begin.
     """
 
@@ -114,7 +113,6 @@ class ConfiguredCommand(click.Command):
         *args: Any,
         kind: str | type[BaseModel],
         needs: Mapping[str, str] | None = None,
-        moved: Mapping[str, str] | None = None,
         presets: str = "",
         **kwargs: Any,
     ) -> None:
@@ -122,7 +120,7 @@ class ConfiguredCommand(click.Command):
         if not any("--print-config" in option.opts for option in self.params):
             self.params.insert(self._after_sets(), click.Option(["--print-config", "shown"], is_flag=True, help=SHOWN))
         self._presets = presets
-        self._kind, self._needs, self._moved = kind, needs or {}, moved or {}
+        self._kind, self._needs = kind, needs or {}
 
     def _after_sets(self) -> int:
         names = [option.name for option in self.params]
@@ -220,10 +218,7 @@ class ConfiguredCommand(click.Command):
         from evosyn.configs.loading import dotted_keys
 
         name = error.option_name.lstrip("-").replace("-", "_")
-        moved = self._moved.get(name)
-        if moved is not None and moved.startswith("--"):
-            raise UsageError(f"{error.option_name}: is no option of `{command}`; give {moved}")
-        keys = [moved] if moved else [key for key in dotted_keys(self.kind) if key.rpartition(".")[2] == name]
+        keys = [key for key in dotted_keys(self.kind) if key.rpartition(".")[2] == name]
         if not keys:
             raise error
         ways = " or ".join(f"--set {key}=VALUE" for key in keys)

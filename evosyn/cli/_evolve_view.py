@@ -136,7 +136,7 @@ def spent(report: Mapping[str, Json]) -> str:
 
 
 def _phase(name: str, usage: Mapping[str, Json]) -> str:
-    tokens = usage.get("tokens") or {"input": 0, "output": 0}  # reports of earlier versions have none
+    tokens = usage["tokens"]
     shown = f": {tokens['input']} + {tokens['output']} tokens" if any(tokens.values()) else ""
     return f"{name} {usage['calls']}{shown}" + (f", ${usage['cost']:.4f}" if usage["cost"] else "")
 

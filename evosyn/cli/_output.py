@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
-    """Write a line.
-
-    Args:
-        style: as of `click.style`.
-    """
+    """Write a line in a style, as of `click.style`."""
     told = safe(str(text))
     click.echo(click.style(told, **style) if style else told, err=err, nl=nl)
 

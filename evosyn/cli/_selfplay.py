@@ -59,7 +59,7 @@ def train_with_pool(
     make = partial(_feed, config, seeds, workbench)
     train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=make, parts=[rows])
     with RunDir(out) as run:
-        begun = kept_seeds(run, listed(config.data))
+        begun = kept_seeds(run)
         write_arrived(run, pool_of(run, config.coevolution, begun, config.student))
 
 

@@ -65,8 +65,7 @@ def funnel(report: Mapping[str, Json]) -> None:
     unusable = ", ".join(f"{count} {reason}" for reason, count in report["unusable_replies"].items())
     if unusable:
         echo(f"unusable replies: {unusable}")
-    flat = report.get("refuse_none", {}).get("evosyn")  # reports of earlier versions do not have it
-    if flat:
+    if flat := report["refuse_none"].get("evosyn"):
         echo(f"{flat} rows have a testing that refuses none of the solutions (difficulty 0)")
     echo(_making.spent(report))
 

@@ -36,7 +36,6 @@ command.add_command(curve)
     kind="evosyn.cli._configs:KAblationConfig",
     presets="ablate-k",
     needs=NEEDED,
-    moved={"k": "--ks, values of k with commas"},
     short_help="Score for k = 1, 2, 4, 8, with and without criterion 1.",
 )
 @SOURCE

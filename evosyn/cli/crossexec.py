@@ -30,7 +30,6 @@ Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
     cls=ConfiguredCommand,
     kind="evosyn.cli._configs:ExecutionConfig",
     needs={"source": "POOL: name a pool with recorded solutions and testings"},
-    moved={"cache": "verdicts"},
     short_help="Execute a whole pool and write its matrices.",
 )
 @click.argument("source", metavar="POOL", required=False)

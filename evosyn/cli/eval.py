@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     cls=ConfiguredCommand,
     kind="evosyn.train.config:EvalConfig",
     needs={"bench": "--bench: name a pool with human testings, such as builtin:python-seeds"},
-    moved={"endpoint": "workbench.teacher.model"},
     short_help="pass@k of a model on a pool of problems.",
 )
 @click.argument("models", nargs=-1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -58,11 +58,6 @@ class EvolveCommand(ConfiguredCommand):
         if arms is None:
             return config
         return config.model_copy(update={"proposers": config.proposers.model_copy(update={"arms": arms})})
-
-    def _refuse(self, error: click.NoSuchOption, command: str) -> NoReturn:
-        if error.option_name == "--engine":
-            raise UsageError("--engine: is now a value of --search: --search openevolve")
-        super()._refuse(error, command)
 
 
 @click.command(

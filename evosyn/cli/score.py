@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     cls=ConfiguredCommand,
     kind="evosyn.cli._configs:ScoreConfig",
     needs=NEEDED,
-    moved={"no_criterion1": "scoring.criterion1"},
     short_help="Score strategies on a pool or on recorded matrices.",
 )
 @click.option("--strategy", "strategies", multiple=True, help="Known name, file or run. [default: all known]")

@@ -46,10 +46,6 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-ONCE_WRITTEN = (("timeout_s", 300.0), ("hedge", True))
-"""Defaults that stood in each config.yaml, whatever teacher it named."""
-
-
 class PluginSection(BaseModel):
     """A section whose further keys are the options of the plug-in that it names, which says which it knows."""
 
@@ -62,10 +58,10 @@ class PluginSection(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _given(cls, given: Json) -> Json:
-        """What is null is not given: earlier versions wrote the options of all teachers into each config.yaml."""
+        """What is null is not given."""
         if not isinstance(given, dict):
             return given
         if held := [key for key, value in given.items() if holds_secret(key, value)]:
             rule = f"{held[0]} holds a secret, which would be written into config.yaml; name it with api_key_env"
             raise PydanticCustomError(SECRET, rule)
-        return {key: value for key, value in given.items() if value is not None and (key, value) not in ONCE_WRITTEN}
+        return {key: value for key, value in given.items() if value is not None}

@@ -30,33 +30,23 @@ _VERDICTS = {verdict.value: verdict for verdict in Verdict}
 MOST_IN_MEMORY = 200_000
 _CHUNK = 500
 _SCHEMA = "CREATE TABLE IF NOT EXISTS sealed (key TEXT PRIMARY KEY, cell BLOB NOT NULL) WITHOUT ROWID"
-_UNSEALED = ("key", "verdict", "cases", "seconds", "detail")
-_OWN = {"sealed": ("key", "cell"), "cells": _UNSEALED}
-"""Columns of the table of older versions, `cells`."""
+_OWN = {"sealed": ("key", "cell")}
 _SUM = 8
 """Bytes of a checksum."""
 
 
 @dataclass(frozen=True)
 class VerdictKey:
-    """What the cells of a judge are kept under: equal only where everything is that decides their verdicts.
-
-    Attributes:
-        protection, limits: of what executes them, field by field.
-        sources: a digest of our code that decides.
-    """
+    """What the cells of a judge are kept under, equal only where everything is that decides their verdicts: protection
+    and limits of what executes them, field by field, and a digest of our code that decides."""
 
     protection: Protection
     limits: Limits
     sources: str = field(default_factory=deciding_sources)
 
     def of_problem(self, domain: Domain, problem: Problem, key: str, by: str) -> bytes:
-        """What the keys of a problem's cells have in common.
-
-        Args:
-            key: what the domain says of the problem.
-            by: what the names of its solutions are.
-        """
+        """What the keys of a problem's cells have in common: the `key` that the domain says of it, what its solutions
+        are named `by`."""
         version = getattr(domain, "version", None)
         code = sources_of(type(domain)) if version is None else str(version)
         held = [self.sources, vars(self.protection), vars(self.limits), problem.domain, code, key, by]
@@ -105,14 +95,12 @@ class SqliteVerdicts:
         self._lock = threading.Lock()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._errors():
-            held = own_tables(self.path, _OWN, "verdict cache")
+            own_tables(self.path, _OWN, "verdict cache")
             self._db = sqlite3.connect(self.path, timeout=60.0, check_same_thread=False, isolation_level=None)
             self._db.text_factory = bytes  # a damaged text is no error of SQLite's, but a wrong checksum
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(_SCHEMA)
-            if "cells" in held:
-                self._drop_unsealed()
 
     def get(self, keys: Sequence[str]) -> list[CellResult | None]:
         found: dict[bytes, CellResult] = {}
@@ -150,12 +138,6 @@ class SqliteVerdicts:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _drop_unsealed(self) -> None:
-        """Drop the table without checksums, as older versions wrote it."""
-        with self._transaction():
-            self._db.execute("DROP TABLE IF EXISTS cells")
-        log.warning("verdict cache %s: its verdicts carry no checksums, so it starts anew", self.path)
-
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN IMMEDIATE")
@@ -188,8 +170,7 @@ def _sealed(key: str, cell: CellResult) -> bytes:
 
 
 def _opened(key: object, sealed: object) -> CellResult | None:
-    """The reverse of `_sealed`; None where it was changed since, even in its type. Rows of the time before values were
-    recorded have none."""
+    """The reverse of `_sealed`; None where it was changed since, even in its type."""
     if not isinstance(key, bytes) or not isinstance(sealed, bytes) or sealed[:_SUM] != _checksum(key, sealed[_SUM:]):
         return None
     verdict, cases, seconds, detail, *more = json.loads(sealed[_SUM:])

@@ -111,9 +111,7 @@ class EnvironmentRunner:
     """Calls environments; keeps nothing but its collaborators.
 
     Every method gives one value for each item, in order, and raises SandboxUnavailable where the sandbox fails twice.
-
-    Args:
-        later: programs run under another date, so that what hangs on the clock is found out.
+    With `later` programs run under another date, so that what hangs on the clock is found out.
     """
 
     def __init__(self, sandbox: Sandbox, *, later: bool = False) -> None:

@@ -243,14 +243,13 @@ class DrawCount(NamedTuple):
         return f"{self.fresh} fresh draws{rest}"
 
 
-def with_error(draws: object, error: float, asked: float | None) -> str:
+def with_error(draws: DrawCount, error: float, asked: float) -> str:
     """Draws with the standard error of a gain that comes from drawing alone, and whether it is what was asked for.
 
     Args:
-        draws: how many, in words.
-        asked: below which no more would have been drawn; None where nothing says it.
+        asked: below which no more would have been drawn.
     """
-    above = "" if asked is None or error < asked else f", above the {asked:g} asked for"
+    above = "" if error < asked else f", above the {asked:g} asked for"
     return f"{draws}, standard error from drawing {error:.4f}{above}"
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from evosyn.journal import BEGIN, VERSION, Events, Journal
-from evosyn.records import Candidate, Evaluation, Json, content_id
+from evosyn.journal import Events, Journal
+from evosyn.records import Candidate, Evaluation, content_id
 
 
 class Fate(StrEnum):
@@ -28,9 +28,6 @@ class Fate(StrEnum):
 
 
 KEPT = frozenset({Fate.NEW, Fate.IMPROVED})
-FORMER_AROUND = 128
-"""Variants around a program of a model that a search was begun with where it neither says how many nor whether it has
-views; with views there were 160. Journals of today always say it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Trial:
     Attributes:
         key: as `Evolved.key` says.
         evaluation: None for duplicates and where there is no key.
-        digests: `digests_of` when it was committed; empty before, and in journals of earlier versions.
+        digests: `digests_of` when it was committed; empty before.
     """
 
     candidate: Candidate
@@ -156,7 +153,7 @@ def digests_of(trial: Trial) -> tuple[str, ...]:
 def events_of(journal: Journal) -> Events[Event]:
     """The events of a search."""
     kinds = {"proposal": Committed, "continue": Continued, "stop": Stopped, "reassess": Reassessed}
-    return Events[Event](journal, kinds, _of_today)
+    return Events[Event](journal, kinds)
 
 
 def committed(step: Step, fates: tuple[Fate, ...], apart: Collection[str] = ()) -> Committed:
@@ -178,49 +175,3 @@ def committed(step: Step, fates: tuple[Fate, ...], apart: Collection[str] = ()) 
 def untold(evaluation: Evaluation) -> Evaluation:
     """The evaluation without what is kept for proposers and readers."""
     return replace(evaluation, feedback=(), notes=())
-
-
-def _of_today(line: dict[str, Json]) -> dict[str, Json]:
-    """An event as one of today: how models were asked was once part of what a search was begun with, and the default
-    of `around` was left out."""
-    line = _of_version_1(line)
-    if line.get("event") == BEGIN:
-        for begun in (line, line.get("config")):
-            if isinstance(begun, dict) and isinstance(proposers := begun.get("proposers"), dict):
-                proposers.pop("params", None)
-                proposers.setdefault("around", 160 if "views" in begun else FORMER_AROUND)
-    return line
-
-
-def _of_version_1(line: dict[str, Json]) -> dict[str, Json]:
-    """An event of version 1 as one of today. A run that was begun then is continued with events of today."""
-    if "t" not in line:
-        return line
-    name = line.pop("t")
-    if name == "start":
-        return {**line, "event": BEGIN, "v": VERSION}
-    if name != "proposal":
-        return {**line, "event": name}
-    first = [] if line["parent"] is None else [line["parent"]]
-    trials = [
-        {
-            "candidate": {
-                "text": one["text"],
-                "parents": one.get("parents", first),
-                "proposer": one.get("by", line["by"]),
-                "detail": one.get("detail", {}),
-            },
-            "key": one.get("key"),
-            "evaluation": one.get("e"),
-        }
-        for one in line["c"]
-    ]
-    step: dict[str, Json] = {
-        "index": line["i"],
-        "island": line["island"],
-        "proposer": line["by"],
-        "parent": line["parent"],
-        "trials": trials,
-        **{name: line[name] for name in ("waste", "replies", "cost") if name in line},
-    }
-    return {"event": name, "step": step, "fates": [one["fate"] for one in line["c"]]}

@@ -17,8 +17,7 @@ from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.stopping import Grant
 from evosyn.journal import OTHER, Events, Journal
 
-PROPOSAL_MARKS = b'"event":"proposal"', b'"t":"proposal"'
-"""Of a line of today, and of version 1."""
+PROPOSAL_MARK = b'"event":"proposal"'
 
 
 class Replayed(NamedTuple):
@@ -128,4 +127,4 @@ def _proposals(events: Events[Event]) -> int:
     if not path.exists():
         return 0
     with path.open("rb") as file:
-        return sum(any(mark in line for mark in PROPOSAL_MARKS) for line in file)
+        return sum(PROPOSAL_MARK in line for line in file)

@@ -296,8 +296,7 @@ def _without(pruned: Mapping[str, Json], card: Mapping[str, Json]) -> str:
     many, left, whole = len(pruned["removed"]), pruned.get("heldout_score"), card.get("heldout_score")
     held = "" if left is None or whole is None else f", held out it has {left:.3f} without, {whole:.3f} with"
     told = f"{many} of its terms {'earn' if many > 1 else 'earns'} nothing on the seeds{held}"
-    worse = pruned.get("worse", left is not None and whole is not None and left < whole - ALIKE_SCORES)
-    if worse:
+    if pruned["worse"]:
         return f"{told}: it is better with {'them' if many > 1 else 'it'}"
     return f"{told}: see pruned.py"
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from evosyn.configs.saving import read_config
-from evosyn.configs.section import listed
 from evosyn.environments.contract import LEVELS
 from evosyn.environments.fresh import share_of
 from evosyn.errors import UsageError
@@ -127,7 +126,7 @@ class EnvironmentPoolReading(TrainingReading):
     def _fold(self) -> EnvironmentPool:
         config = read_config(self.path)
         student = StudentPlan(config["rollout"]["prompts"], config["steps"], config["seed"])
-        seeds = kept_seeds(self.dir, listed(config["data"]))
+        seeds = kept_seeds(self.dir)
         return pool_of(self.dir, CoevolutionConfig(**config["coevolution"]), seeds, student)
 
     def _member(self, name: str) -> str:

@@ -41,12 +41,11 @@ from evosyn.reading.search_duels import Rival, ScoredSeeds, decided, rival, scor
 from evosyn.reading.search_journal import (
     Entry,
     JournalPlace,
-    config_of_strategies,
+    config_of,
     entries,
     entry_at,
     folded,
     folded_before,
-    header_of,
 )
 from evosyn.records import Json, PassMatrix
 from evosyn.strategies.genome import merit_of
@@ -291,22 +290,21 @@ class SearchReading(Reading):
         Raises:
             UsageError: the matrices are not made yet.
         """
-        from evosyn.synthesis.search.seeds import select_as_begun
+        from evosyn.synthesis.search.seeds import select
 
-        begun, simulated = header_of(self.journal), bool(self.manifest.get("simulated"))
-        return select_as_begun(self._matrices(), self.config, begun, simulated=simulated).split
+        return select(self._matrices(), self.config, simulated=bool(self.manifest.get("simulated"))).split
 
     @property
     def begun(self) -> bool:
         """Whether the search has a first candidate to score."""
-        return config_of_strategies(self.journal) is not None
+        return config_of(self.journal) is not None
 
     @property
     def config(self) -> EvolveConfig:
         """What the search was started with; the defaults before it begins."""
         from evosyn.synthesis.search.config import EvolveConfig
 
-        begun = config_of_strategies(self.journal)
+        begun = config_of(self.journal)
         try:
             return EvolveConfig() if begun is None else validated(EvolveConfig, begun, f"{self.journal.path}:1")
         except UsageError as error:

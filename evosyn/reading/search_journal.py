@@ -56,12 +56,6 @@ def config_of(journal: Journal) -> dict[str, Json] | None:
     return None if header is None else header["config"]
 
 
-def config_of_strategies(journal: Journal) -> dict[str, Json] | None:
-    """The same of a search for strategies; earlier ones had no views."""
-    found = config_of(journal)
-    return {"views": False, **found} if isinstance(found, dict) else found
-
-
 def entries(journal: Journal) -> Iterator[tuple[JournalPlace, Entry]]:
     """Every candidate with its place, in the order of the journal."""
     number = 0

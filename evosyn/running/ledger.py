@@ -78,23 +78,13 @@ class Ledger(Generic[T]):
     Args:
         kind: record class of the items.
         on_reply: told each reply that stages are given.
-        older: makes an event of today of one that version 1 of the journal had; such a run can only be read.
 
     Attributes:
         done: the finished items by index.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        kind: type[T],
-        *,
-        on_reply: Callable[[Reply], None] = lambda _: None,
-        older: Callable[[dict[str, Json]], Json] | None = None,
-    ) -> None:
-        self._events = Events[PaidReply | Finished](
-            journal, {"reply": PaidReply, "item": Finished}, older, headless=older is not None
-        )
+    def __init__(self, journal: Journal, kind: type[T], *, on_reply: Callable[[Reply], None] = lambda _: None) -> None:
+        self._events = Events[PaidReply | Finished](journal, {"reply": PaidReply, "item": Finished})
         self._kind, self._on_reply = kind, on_reply
         self._synced = time.monotonic()
         self._replies: defaultdict[int, dict[Key, PaidReply]] = defaultdict(dict)

@@ -22,24 +22,14 @@ from evosyn.sandbox.packages import SHOWN, Packages, find_packages
 
 PYTHON_LABEL, PACKAGES_LABEL = "evosyn.python", "evosyn.packages"
 """Where the interpreter is; for each distribution in the folder of its name below `SHOWN` what it is imported as."""
-_SKIPPED = {
-    "__pycache__",
-    "test",
-    "tests",
-    "idlelib",
-    "tkinter",
-    "ensurepip",
-    "lib2to3",
-}
+_SKIPPED = {"__pycache__", "test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3"}
 
 
 def build_from_host(
     client: Json, tag: str, names: Sequence[str] = ("numpy",), packages_from: str | None = None
 ) -> None:
-    """An image that holds the interpreter that runs now, its shared libraries, and packages; nothing is fetched.
-
-    Args:
-        names, packages_from: as `find_packages` takes them; each gets a folder with what it requires.
+    """An image that holds the interpreter that runs now, its shared libraries, and packages (as `find_packages`
+    takes them, each in a folder with what it requires); nothing is fetched.
 
     Raises:
         UsageError: a package cannot be shown.
@@ -68,14 +58,7 @@ def build_with_debootstrap(client: Json, tag: str, suite: str, mirror: str | Non
     if tool is None or os.geteuid() != 0:
         raise UsageError("--debootstrap: needs root and the package debootstrap; the default needs neither")
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as archive:
-        command = [
-            tool,
-            "--variant=minbase",
-            "--include=python3,python3-numpy",
-            suite,
-            folder,
-            *([mirror] if mirror else []),
-        ]
+        command = [tool, "--variant=minbase", "--include=python3,python3-numpy", suite, folder, *filter(None, [mirror])]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise SandboxUnavailable(f"debootstrap failed: {(done.stderr or done.stdout).strip()[-400:]}")

@@ -121,7 +121,7 @@ def spawn(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env=environment(spec.hash_seed, packages=bool(spec.packages)),
+            env=environment(spec.hash_seed, packages=bool(spec.packages.named)),
             cwd="/",
             pass_fds=(theirs.fileno(),),
             start_new_session=True,
@@ -190,7 +190,7 @@ def _command(spec: JailSpec, control: int) -> list[str]:
         command += ["--ro-bind", source, place]
     for hidden in hidden_folders():
         command += ["--tmpfs", hidden]
-    if spec.packages:  # one may look for the interpreter's libraries from where it was installed
+    if spec.packages.named:  # one may look for the interpreter's libraries from where it was installed
         command += ["--setenv", "LD_LIBRARY_PATH", f"{os.path.realpath(sys.base_prefix)}/lib"]
     for device in _DEVICES:
         command += ["--dev-bind", device, device]
@@ -230,7 +230,7 @@ def _config(spec: JailSpec) -> dict[str, Json]:
         "readable": [*readable, *_DEVICES],
         "writable": ["/dev/null"],
         "warm": WARM,
-        "packages": spec.packages.warm(),
+        "packages": {one.name: list(one.modules) for one in spec.packages.named},
         "path": list(dict.fromkeys(one.root for one in spec.packages.every)) if bare else [SHOWN],
     }
 

@@ -99,9 +99,6 @@ def guards_of(backend: str, kind: str) -> tuple[str, ...]:
 def with_packages(sandbox: LocalSandbox, shown: Sequence[str]) -> LocalSandbox:
     """The sandbox, once a worker of it was seen to start with its packages and to show no others.
 
-    Args:
-        shown: paths of the packages as programs find them.
-
     Raises:
         SandboxUnavailable: naming the package that cannot be shown, or others are seen; the sandbox is closed.
     """
@@ -183,11 +180,7 @@ def _try(launch: Launch) -> _Tried:
 
 
 def _require_ran(outcomes: Mapping[str, ItemOutcome]) -> None:
-    """See that every canary was run to an answer, or to the end that it is about.
-
-    Raises:
-        SandboxUnavailable: one was not, with its own words.
-    """
+    """Raises SandboxUnavailable where a canary was not run to an answer, or to the end that it is about."""
     for name, outcome in outcomes.items():
         if outcome.status is not Status.OK and (name, outcome.status) != ("time_limit", Status.TIMEOUT):
             said = f"{outcome.status}: {outcome.detail}".rstrip(": ")

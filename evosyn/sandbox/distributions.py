@@ -70,17 +70,15 @@ def _described(distribution: metadata.Distribution) -> Distribution:
     root, record = Path(str(distribution.locate_file(""))), distribution.read_text("RECORD")
     if record is None:
         files = _files_without_record(distribution, root)
-        digest = hashlib.sha256(b"".join(_digest_of(root, file) for file in files)).hexdigest()
+        listed = "".join(f"{file}\0{hashlib.sha256((root / file).read_bytes()).hexdigest()}" for file in files)
     else:
-        files = [row[0] for row in csv.reader(record.splitlines()) if row]
-        digest = hashlib.sha256(record.encode()).hexdigest()
+        files, listed = [row[0] for row in csv.reader(record.splitlines()) if row], record
     places = [place for place in _places(files) if (root / place).exists()]
-    url = json.loads(distribution.read_text("direct_url.json") or "{}")
-    editable = url.get("dir_info", {}).get("editable", False)
+    editable = json.loads(distribution.read_text("direct_url.json") or "{}").get("dir_info", {}).get("editable", False)
     return Distribution(
         distribution.metadata["Name"],
         distribution.version,
-        digest,
+        hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest(),
         [text for text in distribution.requires or () if "extra" not in text.partition(";")[2]],
         str(root.resolve()),
         places,
@@ -97,10 +95,6 @@ def _files_without_record(distribution: metadata.Distribution, root: Path) -> li
     found += [path for top in tops for pattern in (f"{top}.py", f"{top}.*.so") for path in root.glob(pattern)]
     files = [file for path in found for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
     return sorted(str(file.relative_to(root)) for file in files if file.suffix != ".pyc")
-
-
-def _digest_of(root: Path, file: str) -> bytes:
-    return hashlib.sha256(file.encode() + b"\0" + (root / file).read_bytes()).digest()
 
 
 def _places(files: Sequence[str]) -> list[str]:

@@ -40,12 +40,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """What the containers of one sandbox have in common.
-
-    Attributes:
-        image: its id; `python` its place inside.
-        packages: by distribution what each is imported as.
-    """
+    """What the containers of one sandbox have in common: the id of an image, the place of Python inside, and by
+    distribution what each package is imported as."""
 
     image: str
     runtime: str | None
@@ -72,8 +68,7 @@ def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: 
     client = docker_client()
     spec = replace(_spec(client, tools.packages), hash_seed=tools.hash_seed)
     remove_leftovers(client)
-    kind = f"{spec.image}@{spec.runtime}"
-    version = f"{VERSION}+{spec.runtime or 'runc'}"
+    kind, version = f"{spec.image}@{spec.runtime}", f"{VERSION}+{spec.runtime or 'runc'}"
     plain = Containers(client, replace(spec, packages={}))
     protection = _probe.protection_from("docker", kind, version, plain.launch, own_view=True)
     if protection.level == "weak" and not tools.allow_weak:

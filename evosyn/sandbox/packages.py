@@ -38,19 +38,15 @@ def lacking(problem: Problem, protection: Protection) -> str:
     """What a problem asks for that programs do not see, with the setting that shows it; "" where they see it all."""
     given = problem.payload.get("packages")
     asked = [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
-    seen = {canonical(shown.partition(" ")[0]) for shown in protection.packages}
-    missing = [name for name in asked if canonical(name) not in seen]
+    names = [shown.partition(" ")[0] for shown in protection.packages]
+    missing = [name for name in asked if canonical(name) not in set(map(canonical, names))]
     if not missing:
         return ""
-    every = dict.fromkeys([*(shown.partition(" ")[0] for shown in protection.packages), *missing])
-    return f"needs {', '.join(missing)}, {UNSEEN}: {setting(every)}"
+    return f"needs {', '.join(missing)}, {UNSEEN}: {setting(dict.fromkeys([*names, *missing]))}"
 
 
 def require_shown(problems: Iterable[Problem], protection: Protection) -> None:
-    """
-    Raises:
-        UsageError: one asks for a package that programs do not see.
-    """
+    """Raises UsageError for a package that programs do not see."""
     for problem in problems:
         if reason := lacking(problem, protection):
             raise UsageError(f"problem {problem.problem_id!r}: {reason}")
@@ -76,19 +72,11 @@ def _distribution_of(module: str) -> str:
 
 @dataclass(frozen=True)
 class Packages:
-    """What is shown.
-
-    Attributes:
-        python: the interpreter that has them.
-        named: what was asked for; `needed`: what these require.
-    """
+    """What is shown: what was `named`, what these `needed`, and the interpreter that has them."""
 
     python: str = ""
     named: tuple[Distribution, ...] = ()
     needed: tuple[Distribution, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.named)
 
     def __str__(self) -> str:
         if not self.named:
@@ -105,12 +93,7 @@ class Packages:
         return ((place, f"{one.root}/{place}") for one in self.every for place in one.places)
 
     def labels(self) -> tuple[str, ...]:
-        """Of every distribution name and version."""
         return tuple(f"{one.name} {one.version}" for one in self.every)
-
-    def warm(self) -> dict[str, list[str]]:
-        """By distribution what is imported before any job."""
-        return {one.name: list(one.modules) for one in self.named}
 
     def digest(self, hash_seed: int) -> str:
         """Of all that programs find on this interpreter."""
@@ -125,10 +108,7 @@ NO_PACKAGES = Packages()
 
 
 def find_packages(names: tuple[str, ...], python: str | None = None) -> Packages:
-    """The distributions of these names, with what they require without extras.
-
-    Args:
-        python: the interpreter that has them; None for what evosyn itself can import.
+    """The distributions of these names, with what they require without extras, as another interpreter has them or None.
 
     Raises:
         UsageError: naming a distribution that is not there or is never shown, or an interpreter of another kind.
@@ -143,7 +123,7 @@ def find_packages(names: tuple[str, ...], python: str | None = None) -> Packages
     named, shown = len(keys), list[Distribution]()
     for key in keys:
         shown.append(_checked(key, found, where))
-        keys += [required for required in _required(shown[-1]) if required not in keys]
+        keys += dict.fromkeys(required for required in _required(shown[-1]) if required not in keys)
     return Packages(where, tuple(shown[:named]), tuple(shown[named:]))
 
 
@@ -152,8 +132,7 @@ def _required(one: Distribution) -> list[str]:
     from packaging.requirements import Requirement
 
     asked = map(Requirement, one.requires)
-    here = [each.name for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]
-    return list(dict.fromkeys(map(canonical, here)))
+    return [canonical(each.name) for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]
 
 
 def _checked(key: str, found: Mapping[str, Distribution], python: str) -> Distribution:
@@ -170,11 +149,7 @@ def _checked(key: str, found: Mapping[str, Distribution], python: str) -> Distri
 
 
 def _asked(python: str, names: tuple[str, ...]) -> Mapping[str, Distribution]:
-    """What another interpreter has.
-
-    Raises:
-        UsageError: it is none, or its packages do not fit ours.
-    """
+    """What another interpreter has; raises UsageError where it is none, or its packages do not fit ours."""
     command = [python, "-I", distributions.__file__, *names]
     try:
         said = json.loads(subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout)

@@ -18,7 +18,6 @@ from evosyn.running.ledger import Ledger
 from evosyn.running.progress import Usage
 from evosyn.synthesis.prune import Decision
 from evosyn.synthesis.reward import Reward
-from evosyn.synthesis.version1 import event_of_today
 
 
 @dataclass(frozen=True)
@@ -97,12 +96,12 @@ class Instance:
 
 
 def ledger_of(path: Path) -> Ledger[Instance]:
-    """The ledger of a synthesis for reading, whichever version wrote it.
+    """The ledger of a synthesis for reading.
 
     Raises:
         CorruptRun: the journal is damaged, or is not of a synthesis.
     """
-    return Ledger(RunDir(path).journal, Instance, older=event_of_today)
+    return Ledger(RunDir(path).journal, Instance)
 
 
 def kept_of(matrix: PassMatrix) -> PassMatrix:

@@ -49,11 +49,10 @@ class PruneConfig(BaseModel):
 
 @dataclass(frozen=True)
 class Choice:
-    """A testing and the best solution beside it: positions in the matrix; `worst` is of earlier journals only."""
+    """A testing and the best solution beside it: positions in the matrix."""
 
     testing: int
     best: int
-    worst: int | None = None
 
 
 @dataclass(frozen=True)

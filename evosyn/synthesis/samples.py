@@ -53,7 +53,7 @@ class SampleMaker:
             return None
         problem = pool.problem
         reward = None if setting == "random" else instance.reward
-        if reward is None:  # the random setting, and what earlier versions journalled
+        if reward is None:  # the random setting
             letters = "".join(matrix.verdicts_MN[:, choice.testing])
             reward = Reward(pool.testings[choice.testing], letters, (choice.testing,))
         if setting == "random":

@@ -149,11 +149,7 @@ def unreachable(why: str, endpoint: Endpoint) -> TransportError:
 
 
 def not_chat(status: int, kind: str, text: str, endpoint: Endpoint, other: str = "") -> TransportError:
-    """An answer that is no chat completion, whatever its status says.
-
-    Args:
-        other: the form that it has.
-    """
+    """An answer that is no chat completion, whatever its status says, but of another form."""
     body = redacted(text, endpoint)
     what = f", but of {other}" if other else ""
     told = f"HTTP {status} with {kind or 'no content type'}, which is no chat completion{what}: {shown(body)}"

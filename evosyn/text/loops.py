@@ -1,7 +1,5 @@
 """Texts of models that end in a loop."""
 
-from __future__ import annotations
-
 LOOKED_AT, SHORTEST, TIMES = 4_000, 300, 3
 """Characters at the end of a text that are looked at, those that a loop fills at least, and passes of it at least."""
 

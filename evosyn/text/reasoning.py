@@ -45,11 +45,8 @@ class Thought(NamedTuple):
 
 class Family(NamedTuple):
     """Regular expressions of marks, each begun by plain letters: of those that open reasoning, close it, begin
-    an answer (and close it), begin a call of a tool (likewise, and stay), end an answer.
-
-    Attributes:
-        always: it reasons before it answers.
-    """
+    an answer (and close it), begin a call of a tool (likewise, and stay), end an answer; such a family
+    may reason `always` before it answers."""
 
     opens: str
     closes: str
@@ -110,7 +107,7 @@ MARK_CHARS = 80
 
 
 class _Marks(NamedTuple):
-    """The expressions of a family, compiled: of each kind of mark, of any, and of one that begins or ends a text."""
+    """The expressions of a family, compiled."""
 
     acts: re.Pattern[str]
     closes: re.Pattern[str]
@@ -123,11 +120,7 @@ class _Marks(NamedTuple):
 
 
 def check_form(name: str) -> str:
-    """The name of a form of reasoning.
-
-    Raises:
-        FormatError: there is none of that name.
-    """
+    """Raises FormatError where there is no form of that name."""
     if name in _NAMES:
         return name
     near = difflib.get_close_matches(str(name), _NAMES, n=2)
@@ -136,11 +129,7 @@ def check_form(name: str) -> str:
 
 
 def form_named(name: str, where: str) -> str:
-    """The same for what a user gives.
-
-    Raises:
-        UsageError: there is none of that name; `where` it was given.
-    """
+    """The same for what a user gives; raises UsageError with `where` it was given."""
     try:
         return check_form(name)
     except FormatError as error:
@@ -169,43 +158,32 @@ def form_of(text: str, form: str) -> tuple[str, str]:
 
 
 def form_of_prompt(prompt: str, template: str = "") -> str:
-    """The form of replies to a prompt as a chat template renders it, with its generation prompt.
-
-    Args:
-        template: its source: one family's marks in it name the family.
-    """
-    ended = _ending(prompt)
-    if ended is not None:
-        return ended.family + PREFILLED if ended.opens else NONE
+    """The form of replies to a prompt as a chat template renders it, with its generation prompt; one family's marks in
+    the source of the template name the family."""
+    family, _, opens = _ending(prompt)
+    if family:
+        return family + PREFILLED if opens else NONE
     marked = [name for name, family in FAMILIES.items() if re.search(family.opens, template)]
     return marked[0] if len(marked) == 1 and marked[0] != THINK else AUTO
 
 
 def prefill_of(prompt: str) -> str:
     """The mark that opens reasoning at the end of a prompt as it is rendered; "" for none."""
-    ended = _ending(prompt)
-    return ended.mark if ended is not None and ended.opens else ""
+    _, mark, opens = _ending(prompt)
+    return mark if opens else ""
 
 
-class _Ending(NamedTuple):
-    """The mark with which a prompt ends."""
-
-    family: str
-    mark: str
-    opens: bool
-
-
-def _ending(prompt: str) -> _Ending | None:
+def _ending(prompt: str) -> tuple[str, str, bool]:
+    """The mark with which a prompt ends: its family, itself, and whether it opens reasoning."""
     tail = prompt.rstrip()
     for name, family in FAMILIES.items():
         for found in _marks(family).any.finditer(tail, max(0, len(tail) - MARK_CHARS)):
             if found.end() == len(tail) and not family.always:
-                return _Ending(name, found[0], _marks(family).kind(found[0]) == "opens")
-    return None
+                return name, found[0], _marks(family).kind(found[0]) == "opens"
+    return "", "", False
 
 
 def is_mark(token: str) -> bool:
-    """Whether a token is a mark of reasoning, or a part of one."""
     return token == "<|channel|>" or any(_marks(family).any.fullmatch(token) for family in FAMILIES.values())
 
 
@@ -268,7 +246,6 @@ def _start(text: str) -> int:
 
 
 def joined(thoughts: Sequence[str]) -> str | None:
-    """Several pieces of reasoning as one; None for none."""
     return "\n".join(part.strip() for part in thoughts if part.strip()) if thoughts else None
 
 

@@ -82,8 +82,7 @@ def _readable(arguments: Json) -> Mapping[str, Json]:
     found = arguments if text is None else whole(text)
     if not isinstance(found, dict) or is_deep(found, DEEPEST):
         raise TypeError("arguments are an object, and not a deep one")
-    read: Mapping[str, Json] = json.loads(storable(canonical_json(found)))
-    return read
+    return dict(json.loads(storable(canonical_json(found))))
 
 
 def storable(text: str) -> str:
@@ -92,13 +91,9 @@ def storable(text: str) -> str:
 
 
 def as_chat(messages: Sequence[Message], *, encoded: bool = True) -> list[dict[str, Json]]:
-    """Messages as endpoints and templates take them; calls are those that `spoken` writes.
-
-    Args:
-        encoded: arguments as JSON text, with ids, as endpoints want them; else as objects, as templates do.
-    """
-    turns: list[dict[str, Json]] = []
-    last = ""
+    """Messages as endpoints take them, arguments of calls `encoded` as JSON text and with ids; else as templates do, as
+    objects. Calls are those that `spoken` writes."""
+    turns, last = list[dict[str, Json]](), ""
     for number, message in enumerate(messages):
         found = heard_all(message.content, "hermes") if message.role == "assistant" else ()
         calls = [call for call in found if call and call.name]
@@ -106,10 +101,10 @@ def as_chat(messages: Sequence[Message], *, encoded: bool = True) -> list[dict[s
         if message.role == "tool" and encoded:
             turn["tool_call_id"] = last
         elif calls and len(calls) == len(found):
-            names = [f"call_{number}" + f"_{place}" * bool(place) for place in range(len(calls))]
+            last = f"call_{number}"
+            names = [f"{last}_{place}" if place else last for place in range(len(calls))]
             asked = [_asked(call, name if encoded else "") for name, call in zip(names, calls, strict=True)]
             turn |= {"content": calls[0].say, "tool_calls": asked}
-            last = names[0]
         turns.append(turn)
     return turns
 

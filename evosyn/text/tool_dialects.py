@@ -41,7 +41,7 @@ _NAMED = re.compile(r"""[\[{\s]*["'](?:type["']\s*:\s*["']function["']\s*,\s*["'
 
 
 class Unreadable(ValueError):
-    """What stands there is no value or no call; `at` is where that shows."""
+    """What stands `at` a place is no value or no call."""
 
     def __init__(self, at: int) -> None:
         self.at = at
@@ -190,14 +190,11 @@ def _read(text: str, at: int, spelling: Spelling, name: str | None, tools: Tools
     elif spelling.dialect == "pythonic":
         calls, at = _python_calls(text, at)
     else:
-        while (sign := _match(_SIGN, text, at))[1] in ("{", "[") or (calls and sign[1] in (";", ",")):
+        while (sign := _match(_SIGN, text, at))[1] in tuple("{[") or (calls and sign[1] in tuple(";,")):
             if calls and not spelling.mark and "\n" in sign[0]:
                 return calls, at
-            if sign[1] in ("{", "["):
-                value, at = value_at(text, at)
-                calls += [call_of(one) for one in (value if isinstance(value, list) else [value])]
-            else:
-                at = sign.end()
+            value, at = value_at(text, at) if sign[1] in "{[" else ([], sign.end())
+            calls += [call_of(one) for one in (value if isinstance(value, list) else [value])]
     end = _match(_FENCE, text, at).end()
     if spelling.closes and text.startswith(spelling.closes, end):
         return calls, end + len(spelling.closes)
@@ -216,11 +213,7 @@ def _match(pattern: re.Pattern[str], text: str, at: int, signs: str = "") -> re.
 
 def value_at(text: str, at: int, left: int = DEEPEST + 4) -> tuple[Json, int]:
     """A value of JSON, or of Python where both have it, and where it ends. A text may hold control characters, a list
-    or an object a last comma; a name stands once in an object.
-
-    Raises:
-        Unreadable: there is none.
-    """
+    or an object a last comma; a name stands once in an object. Raises where there is none."""
     found = _match(_TOKEN, text, at)
     number, word, quoted, sign = found.groups()
     try:
@@ -270,11 +263,7 @@ def _behind(text: str, at: int, closes: str) -> int:
 
 
 def whole(text: str) -> Json:
-    """The value that a text is.
-
-    Raises:
-        Unreadable: it is none.
-    """
+    """The value that a text is; raises where it is none."""
     value, at = value_at(text, 0)
     if text[at:].strip():
         raise Unreadable(at)
@@ -292,14 +281,12 @@ def _python_calls(text: str, at: int) -> tuple[list[WrittenCall], int]:
 
 
 def _parameters(text: str, at: int, spelling: Spelling, properties: Mapping[str, Json]) -> tuple[Json, int]:
-    told: dict[str, Json] = {}
-    pair = re.compile(spelling.pair, re.DOTALL)
+    told, pair = dict[str, Json](), re.compile(spelling.pair, re.DOTALL)
     while found := pair.match(text, at):
         name, typed, value = found.groups()
         if name in told:
             raise Unreadable(at)
-        told[name] = _typed(value, properties.get(name), typed)
-        at = found.end()
+        told[name], at = _typed(value, properties.get(name), typed), found.end()
     return told, at
 
 

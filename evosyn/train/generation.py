@@ -128,12 +128,8 @@ def local_generator(name: str, sampling: TokenSampling, reasoning: str = AUTO) -
 
 
 class TeacherGenerator:
-    """A model behind the teacher port: cached, budgeted and retried there. All requests go out at once.
-
-    Args:
-        teacher: gives texts as they came (`Workbench.teacher`, `reasoning`).
-        reasoning: how those mark reasoning.
-    """
+    """A model behind the teacher port: cached, budgeted and retried there. All requests go out at once. It gives
+    texts as they came, which mark reasoning in a form."""
 
     chunk = 1_000_000
 

@@ -99,5 +99,3 @@ def test_the_exported_strategy_stands_alone(tmp_path, pool_file):
 def test_openevolve_without_an_endpoint_is_a_usage_error(tmp_path, pool_file):
     result = evosyn("evolve", pool_file, "--out", tmp_path / "o", *SMALL, "--search", "openevolve")
     assert result.returncode == 2 and "--base-url" in result.stderr
-    former = evosyn("evolve", pool_file, "--out", tmp_path / "o", "--engine", "openevolve")
-    assert former.returncode == 2 and "--search openevolve" in former.stderr

@@ -84,7 +84,7 @@ def test_bad_seeds_are_named_by_line_and_field(place):
 def test_seeds_that_a_run_evolved_on_recorded_matrices_cannot_give_are_asked_for(place):
     (place / "manifest.json").write_text(json.dumps({"kind": "evolve", "source": str(place / "matrices.jsonl")}))
     (place / "matrices.jsonl").write_text(
-        json.dumps({"v": 1, "problem_id": "a", "verdicts": ["P"], "human": "P"}) + "\n"
+        json.dumps({"v": 4, "problem_id": "a", "verdicts": ["P"], "human": "P"}) + "\n"
     )
     assert "--seeds POOL" in refused(place, str(place))
 

@@ -1,4 +1,4 @@
-"""Limits in configuration files: CPU time first; what older versions wrote still means what it meant."""
+"""Limits in configuration files: CPU time first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pydantic import ValidationError
 
 from evosyn.jobs import Limits
 from evosyn.limits import LimitsConfig
-from evosyn.synthesis.config import ExecuteConfig
-from evosyn.train.config import RewardConfig
 
 
 def test_the_wall_clock_is_a_backstop_far_behind_the_cpu_limit() -> None:
@@ -18,14 +16,6 @@ def test_the_wall_clock_is_a_backstop_far_behind_the_cpu_limit() -> None:
 
 def test_nothing_computes_for_longer_than_it_may_take() -> None:
     assert Limits(wall_s=0.5).cpu_s == 0.5
-
-
-@pytest.mark.parametrize("kind", [LimitsConfig, ExecuteConfig, RewardConfig])
-def test_a_time_limit_that_an_older_version_wrote_is_a_cpu_limit_now(kind: type[LimitsConfig]) -> None:
-    old = kind.model_validate({"wall_s": 4.0, "budget_s": 9.0})
-    assert (old.cpu_s, old.limits.wall_s, old.budget_s) == (4.0, 25.0, 9.0)
-    again = kind.model_validate(old.model_dump())
-    assert again == old
 
 
 def test_an_unknown_limit_is_refused() -> None:

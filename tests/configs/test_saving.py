@@ -10,8 +10,6 @@ from evosyn.configs.saving import freeze_config, save_config
 from evosyn.errors import UsageError
 from evosyn.train.config import DistillConfig, RlvrConfig
 
-OLD = Path(__file__).parents[1] / "golden" / "train_config_v1.yaml"
-
 
 def test_other_settings_for_the_same_directory_are_refused_by_name(tmp_path: Path) -> None:
     freeze_config(tmp_path, {"steps": 30, "rollout": {"group": 8}})
@@ -39,14 +37,6 @@ def test_the_configuration_of_another_command_is_not_overwritten(tmp_path: Path)
     with pytest.raises(UsageError, match="choose another --out"):
         save_config(tmp_path, RlvrConfig())
     assert (tmp_path / "config.yaml").read_text() == before
-
-
-def test_a_run_that_was_started_before_the_section_workbench_goes_on_and_repeats(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text(OLD.read_text())
-    old = load_config(RlvrConfig, file=OLD)
-    assert (old.data, old.setting, old.steps, old.seed) == ("data/a", "random", 4, 3)
-    freeze_config(tmp_path, old)
-    assert load_config(RlvrConfig, file=tmp_path / "config.yaml") == old
 
 
 def test_files_of_something_else_are_not_overwritten_where_settings_may_differ(tmp_path: Path) -> None:

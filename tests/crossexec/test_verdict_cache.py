@@ -1,4 +1,4 @@
-"""The verdict cache on disk: what is damaged is absent, what is old is made anew, never a changed verdict."""
+"""The verdict cache on disk: what is damaged is absent, never a changed verdict."""
 
 from __future__ import annotations
 
@@ -124,23 +124,3 @@ def test_a_verdict_moved_to_another_key_is_not_believed(tmp_path: Path) -> None:
     raw.close()
     with SqliteVerdicts(path) as cache:
         assert cache.get([first, second]) == [CELLS[first], None]
-
-
-def test_a_cache_without_checksums_starts_anew_and_says_so_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "v.sqlite"
-    old = sqlite3.connect(path)
-    old.execute(
-        "CREATE TABLE cells (key TEXT PRIMARY KEY, verdict TEXT NOT NULL, cases TEXT NOT NULL, "
-        "seconds REAL NOT NULL, detail TEXT NOT NULL) WITHOUT ROWID"
-    )
-    old.execute("INSERT INTO cells VALUES ('k', 'P', 'PP', 0.1, '')")
-    old.commit()
-    old.close()
-    with caplog.at_level(logging.WARNING):
-        for _ in range(2):
-            with SqliteVerdicts(path) as cache:
-                assert cache.get(["k"]) == [None]
-    assert caplog.text.count("carry no checksums") == 1
-    assert sqlite3.connect(path).execute("SELECT name FROM sqlite_master WHERE name = 'cells'").fetchall() == []

@@ -138,7 +138,3 @@ def test_rejects_survive_the_trip(tmp_path: Path):
     assert read_rejects(tmp_path) == rejects
     with pytest.raises(UsageError, match="no such file"):
         read_rejects(tmp_path / "elsewhere")
-
-
-def test_a_dataset_of_the_first_version_is_still_read():
-    assert read_dataset(Path(__file__).parents[1] / "golden" / "dataset_v1.parquet") == [SAMPLE]

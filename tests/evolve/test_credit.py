@@ -1,9 +1,5 @@
 """A proposal counts for the arm whose question was really asked; the journal says which, so a resumed bandit knows."""
 
-import json
-import zlib
-
-import pytest
 from bit_strings import START, BitStrings
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,27 +71,3 @@ def test_cut_anywhere_and_resumed_the_bandit_draws_the_same_arms(cut, concurrenc
     (folder / "cut").write_bytes(whole[: int(cut * len(whole))])
     search(folder / "cut", concurrency=concurrency).run()
     assert (folder / "cut").read_bytes() == whole
-
-
-@pytest.fixture
-def older(tmp_path):
-    """A journal from before the arm that was asked stood in it."""
-    search(tmp_path / "today", proposals=30).run()
-    lines = []
-    for line in (tmp_path / "today").read_bytes().splitlines():
-        event = json.loads(line[9:])
-        event.get("step", {}).pop("asked", None)
-        body = json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-        lines.append(b"%08x %s\n" % (zlib.crc32(body), body))
-    (tmp_path / "older").write_bytes(b"".join(lines[:-1]))
-    return tmp_path / "older"
-
-
-def test_an_older_journal_is_read_as_it_was_counted_then_and_goes_on(older):
-    found = search(older, proposals=40)
-    assert {name: found.state.tallies[name].proposals for name in ARMS} == {
-        name: sum(one.proposer == name for one in steps(older)) for name in ARMS
-    }
-    found.run()
-    assert len(steps(older)) == 40
-    assert any(one.asked for one in steps(older)[30:])

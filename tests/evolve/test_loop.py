@@ -392,14 +392,6 @@ def test_proposals_that_only_fail_end_the_search_and_a_repeat_tries_again(tmp_pa
     assert search.state.steps == 40
 
 
-def test_how_models_are_asked_is_no_part_of_what_a_search_is_also_where_it_once_was(tmp_path):
-    events, arms = events_of(Journal(tmp_path / "j")), {"arms": {"rewrite": 1.0}, "around": 160}
-    events.begin({"kind": "evolve", "config": {"proposers": {**arms, "params": {"max_tokens": 9}}}})
-    events.begin({"kind": "evolve", "config": {"proposers": arms}})
-    with pytest.raises(UsageError, match="rewrite"):
-        events.begin({"kind": "evolve", "config": {"proposers": {"arms": {"diff": 1.0}}}})
-
-
 def test_an_error_of_a_proposer_ends_the_run_and_what_was_committed_stays(tmp_path):
     class Dying(Troubled):
         async def propose(self, context: ProposalContext) -> Proposal:

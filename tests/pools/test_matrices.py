@@ -12,10 +12,9 @@ from evosyn.errors import InputError
 from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
 from evosyn.origins import Origin
 from evosyn.records import ParsedCall, PassMatrix
-from evosyn.strategies.evidence import evidence_digest, evidence_of
+from evosyn.strategies.evidence import evidence_digest
 
-OLD = Path(__file__).parents[1] / "golden" / "matrices_v1_v2.jsonl"
-GOOD: dict[str, Any] = {"v": 1, "problem_id": "p", "verdicts": ["PF", "TU", "BN"], "human": "PFE"}
+GOOD: dict[str, Any] = {"v": 4, "problem_id": "p", "verdicts": ["PF", "TU", "BN"], "human": "PFE"}
 ONE = "0123456789abcdef"
 
 
@@ -76,21 +75,6 @@ def test_what_strategies_see_of_a_matrix_is_read_back_as_it_was_written(tmp_path
     assert again.testing_similarity_NN.tolist() == full.testing_similarity_NN.tolist()  # type: ignore[union-attr]
 
 
-def test_files_of_older_versions_are_read_and_what_they_lack_is_unknown() -> None:
-    first, second = load_matrices(OLD)
-    assert first.human_M is not None
-    assert "".join(first.human_M) == "PF"
-    assert first.groups_M is None
-    assert second.cases_NMC is not None
-    assert ["".join(row) for row in second.cases_NMC[0]] == ["PP", "EE", "PP"]
-    assert second.groups_M is not None
-    assert second.groups_M.tolist() == [0, 1, 0]
-    for matrix in (first, second):
-        seen = evidence_of(matrix)
-        assert (seen.statement, seen.payload, seen.calls_N, seen.values_NMC) == (None, None, None, None)
-        assert (seen.solution_similarity_MM, seen.testing_similarity_NN) == (None, None)
-
-
 def test_a_file_keeps_which_pool_and_task_a_problem_is_of_and_takes_neither_from_meta(tmp_path: Path) -> None:
     own = {"pool": "weak", "task": "sorting", "view": "front", "original": "HumanEval"}
     (plain,) = load_matrices(file_with(tmp_path, {**GOOD, "problem_id": "weak/p", "v": 4, "meta": own}))
@@ -99,14 +83,6 @@ def test_a_file_keeps_which_pool_and_task_a_problem_is_of_and_takes_neither_from
     write_matrices(tmp_path / "two.jsonl", [of_two])
     assert load_matrices(tmp_path / "two.jsonl")[0].origin == Origin("weak", "p")
     assert evidence_digest(of_two) == evidence_digest(plain)
-
-
-def test_what_earlier_searches_over_several_pools_wrote_into_meta_is_still_known(tmp_path: Path) -> None:
-    line = {**GOOD, "v": 3, "problem_id": "weak/p", "meta": {"pool": "weak", "task": "p", "mine": 1}}
-    (read,) = load_matrices(file_with(tmp_path, line))
-    assert (read.origin, read.meta) == (Origin("weak", "p"), {"mine": 1})
-    (other,) = load_matrices(file_with(tmp_path, {**line, "problem_id": "p"}))
-    assert (other.origin, other.meta) == (Origin(), line["meta"])
 
 
 def test_a_matrix_with_the_required_fields_only_is_enough(tmp_path: Path) -> None:
@@ -125,7 +101,8 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"v": 5}, "field 'v': this evosyn reads versions 1 to 4"),
+        ({"v": 3}, "field 'v': this evosyn reads version 4"),
+        ({"v": 5}, "field 'v': this evosyn reads version 4"),
         ({"origin": {"view": "right"}}, "field 'origin': must be an object of texts: pool, task"),
         ({"origin": {"task": 3}}, "field 'origin': must be an object of texts: pool, task"),
         ({"problem": {"statement": 1}}, "field 'problem.statement': must be a text or null"),
@@ -177,8 +154,8 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
         ({"cases": [["PF", "P", "P"], ["P", "P", "P"]]}, r"field 'cases\[0\]\[1\]': must have 2 letters"),
         ({"cases": [["F", "P", "P"], ["P", "P", "P"]]}, r"field 'cases\[0\]\[0\]': must all be P: solution 0 passes"),
         ({"copies": [1, 2, 2**62]}, "field 'copies': must be 3 whole numbers from 1 to 2147483647"),
-        ({"v": True}, "field 'v': this evosyn reads versions 1 to 4"),
-        ({"v": 4.0}, "field 'v': this evosyn reads versions 1 to 4"),
+        ({"v": True}, "field 'v': this evosyn reads version 4"),
+        ({"v": 4.0}, "field 'v': this evosyn reads version 4"),
         ({"durations": [[1, 2], [1, 10**400], [1, 2]]}, r"field 'durations\[1\]\[1\]': must be one of 2 seconds"),
         ({"durations": [[1, 2], [1, -1], [1, 2]]}, r"field 'durations\[1\]\[1\]': must be one of 2 seconds from 0"),
         ({"durations": [[1, 2], [1, "2"], [1, 2]]}, r"field 'durations\[1\]\[1\]': must be one of 2 seconds"),

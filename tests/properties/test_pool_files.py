@@ -21,7 +21,7 @@ POOL: dict[str, Any] = {
     "reference_solution": "x", "meta": {}, "solutions": ["a"], "testings": [{"kind": "program", "code": "x"}],
 }  # fmt: skip
 MATRIX: dict[str, Any] = {
-    "v": 1, "problem_id": "p", "verdicts": ["PF", "EU"], "human": "PF", "cases": [["P", "E"], ["FF", "UU"]],
+    "v": 4, "problem_id": "p", "verdicts": ["PF", "EU"], "human": "PF", "cases": [["P", "E"], ["FF", "UU"]],
     "copies": [1, 2], "durations": [[0, 1], [2, 3.5]], "solution_ids": ["a", "b"], "testing_ids": ["c", "d"],
 }  # fmt: skip
 values = st.recursive(

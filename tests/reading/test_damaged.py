@@ -42,7 +42,7 @@ YAML = {
     "folder": FOLDER,
     "pipe": PIPE,
 }
-MATRIX = {"v": 3, "problem_id": "p0", "verdicts": ["PF", "FP"]}
+MATRIX = {"v": 4, "problem_id": "p0", "verdicts": ["PF", "FP"]}
 MATRICES = {
     "line": ("{nonsense\n", 3),
     "nul": ("\0\n", 3),

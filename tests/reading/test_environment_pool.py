@@ -27,11 +27,12 @@ CONFIG = CoevolutionConfig(recipe="evoenv")
 
 
 def run(folder: Path, *fates: DraftFate, data: list[str] = SEEDS) -> Path:
-    """A directory after one step, without a copy of its seeds; of each draft the ledger has what the fate says."""
+    """A directory after one step; of each draft the ledger has what the fate says."""
     seeds = environments_named(data)
+    folder.mkdir()
+    write_lines(folder / KEPT, ({"id": one.id, "source": one.source} for one in seeds))
     config = {"command": "coevolve", "data": data, "setting": "evosyn", "model": "m", "seed": 0, "steps": 9}
     told = {**config, "rollout": {"prompts": 8}, "coevolution": CONFIG.model_dump(mode="json")}
-    folder.mkdir()
     (folder / "config.yaml").write_text(yaml.safe_dump(told))
     steps = pool_steps(Journal(folder / "journal.jsonl"))
     plan = pool_plan(CONFIG, seeds, StudentPlan(8, 9, 0), by_student=False)
@@ -80,7 +81,7 @@ def test_where_nothing_came_in_it_is_not_said_that_it_worked(tmp_path: Path) -> 
 
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run on `src`, whose files are found from the directory at hand; its seeds are not kept yet."""
+    """A run on `src`, whose files are found from the directory at hand."""
     (tmp_path / "src").mkdir()
     for number, one in enumerate(environments_named(SEEDS)):
         (tmp_path / "src" / f"{number}.py").write_text(one.source)
@@ -105,27 +106,20 @@ def test_the_seeds_are_those_that_the_run_keeps_wherever_it_is_looked_at(
     begun: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     had = names(begun)
-    keep(begun)
     edit(begun.parent / "src" / "0.py")
     assert names(begun) == had
     monkeypatch.chdir("/")
     assert names(begun) == had
 
 
-def test_a_run_without_a_copy_of_its_seeds_says_what_is_missing(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    had = names(begun)
-    monkeypatch.chdir("/")
-    with pytest.raises(UsageError, match=r"keeps no copy.*not found: .*src.*go where the run was begun"):
-        names(begun)
-    monkeypatch.chdir(begun.parent)
-    edit(begun.parent / "src" / "1.py")
-    with pytest.raises(UsageError, match=f"src does not give {had[1]} any more; put back what was there"):
+def test_a_run_that_lost_the_copy_of_its_seeds_says_so(begun: Path) -> None:
+    (begun / KEPT).unlink()
+    with pytest.raises(CorruptRun, match=r"seeds\.jsonl: is lost. Put back a copy"):
         names(begun)
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"id": "e_0"}', '{"id": "e_0", "source": ["x"]}', "other"])
 def test_a_damaged_copy_of_the_seeds_is_named(begun: Path, damage: str) -> None:
-    keep(begun)
     if damage == "other":
         edit(begun.parent / "src" / "0.py")
         keep(begun)

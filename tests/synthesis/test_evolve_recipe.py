@@ -1,26 +1,22 @@
 """The recipe of a search: which problems are used, how they are split, who wins, what a resumed run finds."""
 
-import gzip
 import random
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-from _fingerprint import fingerprint
 
 from evosyn.domains import load_pools
 from evosyn.errors import OtherSettings, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.evaluators.heldout import task_of
-from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.pools import write_pools
 from evosyn.reading.search import SearchReading
-from evosyn.records import PassMatrix, content_id
+from evosyn.records import PassMatrix
 from evosyn.rundir import RunDir
 from evosyn.strategies import load_known, strategy_id
 from evosyn.strategies.running import _harness
@@ -28,8 +24,8 @@ from evosyn.strategies.running.packing import pack
 from evosyn.strategies.running.sandboxed import _rankings
 from evosyn.synthesis.recipes.strategy import run_evolve
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import Source, prepare
-from evosyn.synthesis.search.seeds import inputs_of, select, select_as_begun
+from evosyn.synthesis.search.inputs import Source
+from evosyn.synthesis.search.seeds import select
 from evosyn.synthesis.search.trial import run_trial
 from evosyn.workbench import Workbench
 
@@ -124,16 +120,6 @@ def test_too_few_problems_with_a_right_solution_are_said_before_anything_is_sear
         UsageError, match=r"scoring.solvable: only 3 problems .* 4 are needed; leave it out, which uses"
     ):
         select(many, SOLVABLE, simulated=False)
-
-
-def test_a_run_that_split_problems_without_a_right_solution_too_goes_on_as_it_was_begun():
-    many = [matrix(n, solvable=n > 1) for n in range(9)]
-    every, today = (select(many, one, simulated=False) for one in (CONFIG, SOLVABLE))
-    for digest in inputs_of(every.split):
-        begun = select_as_begun(many, SOLVABLE, {"inputs": digest}, simulated=False)
-        assert begun.split == every.split and not begun.left_out
-    for header in (None, {}, {"inputs": inputs_of(today.split)[0]}):
-        assert select_as_begun(many, SOLVABLE, header, simulated=False).left_out == today.left_out != {}
 
 
 def test_the_split_does_not_depend_on_the_order_of_the_file():
@@ -250,29 +236,6 @@ def test_a_source_whose_evidence_was_altered_is_another(tmp_path):
         run_evolve(config, Source(str(source)), out, workbench())
 
 
-def test_a_run_that_began_with_its_verdicts_alone_goes_on(tmp_path):
-    out, config = tmp_path / "out", CONFIG.model_copy(update={"stop": StopConfig(evaluations=30)})
-    source = Source(str(begun(out, config)))
-    with RunDir(out) as run:
-        former = content_id("i_", [[one.digest for one in side] for side in prepared(run, source, config)])
-        manifest = run.read_json("manifest.json")
-        run.write_json("manifest.json", {**manifest, "source_digest": source.former_digest})
-        values = list(run.journal.events())
-    assert values[0]["inputs"] != former and manifest["source_digest"] != source.former_digest
-    (out / "journal.jsonl").unlink()
-    with RunDir(out) as run:
-        for value in [{**values[0], "inputs": former}, *values[1:]]:
-            run.journal.append(value)
-    longer = config.model_copy(update={"stop": StopConfig(evaluations=60)})
-    assert run_evolve(longer, source, out, workbench())["evaluations"] >= 60
-    with RunDir(out) as run:
-        assert events_of(run.journal).header()["inputs"] == former
-
-
-def prepared(run, source, config):
-    return prepare(run, source, config, workbench(), lambda *_: None).split
-
-
 def test_several_pools_are_searched_together_and_what_they_share_is_never_split(tmp_path):
     files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     write_matrices(files[0], [matrix(n) for n in range(10)])
@@ -344,48 +307,3 @@ def test_the_winner_beats_the_initial_strategy_where_it_can(tmp_path):
     assert report["beats_initial"] and report["best"]["heldout_score"] > report["initial"]["heldout_score"] + 0.1
     again = run_evolve(config, Source(str(source)), tmp_path / "out", workbench())
     assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A run directory whose journal is of version 1: two islands, a genetic and a model's proposer, 16 proposals."""
-    shutil.copytree(OLD, tmp_path / "old")
-    (tmp_path / "old" / "journal.jsonl").write_bytes(gzip.decompress((OLD / "journal.jsonl.gz").read_bytes()))
-    return tmp_path / "old"
-
-
-def test_the_state_of_an_old_run_is_what_it_was(old):
-    state = SearchReading(old, "evolve").state
-    assert fingerprint(state) == "3fc15b9e2c31d4cfe784f0a0c7cba6084e4c75e389a1fae057b371cc0826b77e"
-    assert state.best is not None and state.best.candidate.id == "c_50917d732e2280e3"
-    assert (state.evaluations, len(state.record), state.migrations) == (31, 20, 2)
-
-
-def test_an_old_run_goes_on_in_the_dialect_of_today(old):
-    events = events_of(RunDir(old).journal)
-    before, header = list(events), events.header()
-    events.append(Continued(3), sync=True)
-    again = events_of(RunDir(old).journal)
-    assert (list(again), again.header()) == ([*before, Continued(3)], header)
-    assert header["kind"] == "evolve" and isinstance(before[0], Committed) and len(before) == 18
-    assert again.at(next(at for at, event in again.positions() if event == Continued(3))) == Continued(3)
-
-
-def test_the_command_of_an_old_run_takes_it_up_and_another_does_not(old):
-    class Unasked:
-        name, simulated = "scripted", True
-
-    class Asking(Workbench):
-        has_model, runner = True, InProcess()
-
-        def teacher(self, model=None):  # noqa: ARG002
-            return Unasked()
-
-    config = EvolveConfig(**yaml.safe_load((old / "config.yaml").read_text()))
-    source, before = Source(str(old / "matrices.jsonl")), (old / "journal.jsonl").read_bytes()
-    assert run_evolve(config, source, old, Asking())["stopped"] == "proposals"
-    assert (old / "journal.jsonl").read_bytes() == before
-    assert yaml.safe_load((old / "config.yaml").read_text())["proposers"]["around"] == 128, "the default of its time"
-    other = config.model_copy(update={"islands": config.islands.model_copy(update={"count": 3})})
-    with pytest.raises(UsageError, match=r"islands.count: 2 there, 3 asked for"):
-        run_evolve(other, source, old, Asking())

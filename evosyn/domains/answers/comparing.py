@@ -14,11 +14,8 @@ from evosyn.domains.answers.reading import FEWEST_DIGITS, Answer, Equation, Numb
 
 
 def accepts(declared: Answer, given: Answer, tolerance: Fraction | None = None) -> bool:
-    """Whether an answer is the declared one.
-
-    Args:
-        tolerance: largest absolute or relative difference of two numbers; None for the rules of roundings.
-    """
+    """Whether an answer is the declared one, up to an absolute or relative difference of numbers; None for the rules of
+    roundings."""
     letter = option_of(declared) if isinstance(declared, Polynomial) else ""
     if declared == given or (letter and letter == option_of(given)):
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -48,11 +49,7 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class Exact:
-    """A number, or a polynomial.
-
-    Attributes:
-        terms: by unit, none of them 0, sorted: equal numbers have equal terms.
-    """
+    """A number, or a polynomial: terms by unit, none of them 0, sorted, so that equal numbers have equal terms."""
 
     terms: tuple[tuple[Unit, Fraction], ...]
 
@@ -97,15 +94,11 @@ PI = Exact(((Unit(1, 1), Fraction(1)),))
 
 
 def letter(name: str) -> Exact:
-    """A polynomial of one letter."""
     return Exact(((Unit(1, 0, ((name, 1),)), Fraction(1)),))
 
 
 def exact(value: Fraction | int) -> Exact:
-    """
-    Raises:
-        Unreadable: it has too many digits.
-    """
+    """Raises `Unreadable` where it has too many digits."""
     return _sum([(ONE, Fraction(value))])
 
 
@@ -186,9 +179,8 @@ def _products(a: Exact, b: Exact) -> Iterator[tuple[Unit, Fraction]]:
 def _powers(one: tuple[tuple[str, int], ...], other: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
     if not one or not other:
         return one or other
-    found = dict(one)
-    for name, power in other:
-        found[name] = found.get(name, 0) + power
+    found = Counter(dict(one))
+    found.update(dict(other))
     return tuple(sorted((name, power) for name, power in found.items() if power))
 
 

@@ -61,11 +61,7 @@ _DASHES = str.maketrans(dict.fromkeys("−‐‑‒–—﹣－", "-"))
 
 
 def plain(text: str) -> str:
-    """The answer in plain signs; letters keep their case.
-
-    Args:
-        text: of `LONGEST` characters at most.
-    """
+    """An answer of `LONGEST` characters at most in plain signs; letters keep their case."""
     text = _SUPER.sub(lambda found: "^{" + unicodedata.normalize("NFKC", found[0]) + "}", text)
     text = "".join([f" {sign}" if unicodedata.decomposition(sign)[:10] == "<fraction>" else sign for sign in text])
     text = _undressed(unicodedata.normalize("NFKC", text).translate(_DASHES))

@@ -33,11 +33,7 @@ _FUNCTION = re.compile(r"(?<![\\A-Za-z])[fgh]\s*\(")
 
 
 class Reader:
-    """Reads one expression from the left, as far as it goes; every method raises `Unreadable`.
-
-    Attributes:
-        place: where what is not read yet begins.
-    """
+    """Reads one expression from the left, as far as it goes: up to its `place`; every method raises `Unreadable`."""
 
     def __init__(self, text: str, work: Arithmetic, *, letters: bool = False) -> None:
         self.place, self._text, self._work, self._depth = 0, text, work, 0
@@ -100,14 +96,10 @@ class Reader:
         if start == "\\frac":
             return self._work.over(self._group(), self._group())
         if start in ("√", "sqrt", "\\sqrt"):
-            degree = 2
-            if self._next() == "[":
-                self._take()
-                small = self._closed("]").rational
-                if small is None or small.denominator != 1 or small > LARGEST_DEGREE:
-                    raise Unreadable("a degree")
-                degree = int(small)
-            return self._work.root(self._atom() if start == "√" else self._group(), degree)
+            degree = self._group().rational if self._next() == "[" else Fraction(2)
+            if degree is None or degree.denominator != 1 or degree > LARGEST_DEGREE:
+                raise Unreadable("a degree")
+            return self._work.root(self._atom() if start == "√" else self._group(), int(degree))
         if start[:1].isdecimal() or (start[:1] == "." and len(start) > 1):
             return self._mixed(start)
         if self._is_letter(start):
@@ -123,9 +115,7 @@ class Reader:
         if behind is not None:
             self.place = behind.end()
             return self._work.plus(found, self._work.over(exact(int(behind[1])), exact(int(behind[2]))))
-        if _WHOLE_FRACTION.match(self._text, self.place):
-            return self._work.plus(found, self._atom())
-        return found
+        return self._work.plus(found, self._atom()) if _WHOLE_FRACTION.match(self._text, self.place) else found
 
     def _group(self) -> Exact:
         """What stands in brackets, or one digit."""
@@ -160,10 +150,7 @@ class Reader:
 
 
 def polynomial(text: str, work: Arithmetic) -> Exact:
-    """
-    Raises:
-        Unreadable: it is none.
-    """
+    """Raises `Unreadable` where a text is none."""
     for run in _RUN.findall(text):
         if run != "sqrt" and (len(run) > LONGEST_PRODUCT or _WORD.fullmatch(run) or unit(run)):
             raise Unreadable("a word")
@@ -177,11 +164,8 @@ def polynomial(text: str, work: Arithmetic) -> Exact:
 
 
 def apart(sides: Sequence[str], work: Arithmetic) -> Exact:
-    """The difference of two sides, equal for equations that differ by a numeric factor.
-
-    Raises:
-        Unreadable: these are not two polynomials, or there is no letter in it.
-    """
+    """The difference of two sides, equal for equations that differ by a numeric factor; raises `Unreadable` where these
+    are not two polynomials, or there is no letter in it."""
     left, right, *more = [polynomial(side, work) for side in sides]
     found = work.plus(left, work.times(exact(-1), right))
     if more or not found.letters:

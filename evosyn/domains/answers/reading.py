@@ -80,11 +80,7 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Words:
-    """What is not understood, without blanks and dress.
-
-    Attributes:
-        option: the capital of the option that they tell, as in `(B) seven`; "" for none.
-    """
+    """What is not understood, without blanks and dress, and the capital of the option that it tells (`(B) seven`)."""
 
     text: str
     option: str = ""
@@ -92,10 +88,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Several:
-    """
-    Attributes:
-        brackets: the two, or the sign between the items; "" and `∪` where the order is of no matter.
-    """
+    """Items in brackets, or with a sign between them; "" and `∪` where the order is of no matter."""
 
     brackets: str
     items: tuple[Answer, ...]
@@ -149,11 +142,7 @@ def _words(text: str, option: str = "") -> Words:
 
 
 def _whole(text: str, work: Arithmetic, deep: int) -> Answer:
-    """One answer or several.
-
-    Args:
-        deep: how many lists there may be within each other.
-    """
+    """One answer or several, at most so many lists `deep`."""
     within = _IN.fullmatch(text)
     text = within[1].strip() if within else text
     option = _OPTION.fullmatch(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import NamedTuple, TypeAlias
 
 from evosyn.domains.answers.exact import Unreadable
@@ -54,12 +55,7 @@ _NO_UNIT = re.compile(
 
 
 class Label(NamedTuple):
-    """What stands behind a number.
-
-    Attributes:
-        units: those that are known here.
-        counted: words that are no unit, such as `apple`.
-    """
+    """What stands behind a number: known units, and words that are none, such as `apple`."""
 
     units: Product = ()
     counted: str = ""
@@ -102,11 +98,7 @@ def may_be_counted(word: str) -> bool:
 
 
 def label(text: str) -> Label:
-    """What a text behind a number says: units first, then what is counted.
-
-    Raises:
-        Unreadable: neither, such as a power of what is not known.
-    """
+    """What a text behind a number says: units first, then what is counted; raises `Unreadable` where it is neither."""
     text = " ".join(text.split())
     for form, name in _PHRASE:
         text = form.sub(name, text)
@@ -133,20 +125,15 @@ def _said(units: Product, word: str, meant: str) -> Product:
 
 
 def _product(text: str) -> tuple[Product, str]:
-    """The product of known units that a text begins with, and the rest.
-
-    Raises:
-        Unreadable: a power of what is not known, or `per` it.
-    """
-    text = _FRACTION.sub(r" \1/(\2)", text)
-    found: dict[str, int] = {}
+    """The product of known units that a text begins with, and the rest."""
+    text, found = _FRACTION.sub(r" \1/(\2)", text), Counter[str]()
     place, turned, ahead, below, last = 0, 1, 1, False, ""
     while (sign := _SIGN.match(text, place)) is not None:
         token, after = sign[1].lower(), _SIGN.match(text, sign.end())
         name, following = unit(sign[1]), after[1] if after else ""
         if name is not None and not (token == "in" and following.isalpha()):
             last, power = name, (-ahead if below or turned < 0 else ahead)
-            found[name] = found.get(name, 0) + power
+            found[name] += power
             turned = ahead = 1
         elif last and ((len(token) > 1 and token[0] == "^") or token in _POWERS):
             found[last] += power * (_POWERS.get(token) or int(re.sub(r"[^\d-]", "", token))) - power

@@ -27,9 +27,6 @@ KEPT = ("difficulty", "url", "name", "time_limit", "memory_limit")
 def convert(row: Mapping[str, Json], compare: str = "contest") -> dict[str, Json]:
     """A line of a pool; programs have what LiveCodeBench's grader runs before them, as graders of this form do.
 
-    Args:
-        compare: `contest` or `official`.
-
     Raises:
         NotUsable: with the reason.
     """

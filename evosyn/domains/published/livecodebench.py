@@ -27,9 +27,6 @@ KEPT = ("platform", "contest_id", "difficulty")
 def convert(row: Mapping[str, Json], compare: str = "contest") -> dict[str, Json]:
     """A line of a pool; programs have what its own grader runs before them.
 
-    Args:
-        compare: `contest` or `official`.
-
     Raises:
         NotUsable: with the reason.
     """

@@ -129,11 +129,8 @@ def lift_program(code: str, context: Context) -> list[Lifted]:
 
 
 def _check_runs(tree: ast.Module, context: Context) -> None:
-    """
-    Raises:
-        Broken: it cannot run as code either, whatever a program answers; found here, since later an answer may have
-            chosen the way there.
-    """
+    """Raises Broken where it cannot run as code either, whatever a program answers; found here, since later an answer
+    may have chosen the way there."""
     undefined = context.undefined(tree)
     if undefined:
         raise Broken(f"undefined name {undefined[0]!r}")

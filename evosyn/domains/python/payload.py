@@ -24,15 +24,9 @@ LIVECODEBENCH = "builtin:livecodebench"
 _IMPORTED = (
     "string re datetime collections heapq bisect copy math random statistics itertools functools operator io sys json"
 )
-PRELUDES = {
-    LIVECODEBENCH: "".join(
-        [
-            *(f"from {name} import *\n" for name in [*_IMPORTED.split(), "builtins", "typing"]),
-            *(f"import {name}\n" for name in _IMPORTED.split()),
-            "sys.setrecursionlimit(50000)\n",
-        ]
-    )
-}
+_LINES = [f"from {name} import *\n" for name in [*_IMPORTED.split(), "builtins", "typing"]]
+_LINES += [f"import {name}\n" for name in _IMPORTED.split()]
+PRELUDES = {LIVECODEBENCH: "".join([*_LINES, "sys.setrecursionlimit(50000)\n"])}
 """By name. LiveCodeBench's own grader runs this before every program (Jain 2024, `testing_util.import_string`)."""
 
 
@@ -72,9 +66,7 @@ class FunctionPayload(BaseModel):
     def _is_a_name(cls, value: str) -> str:
         parts = value.split(".", 1)
         if not all(part.isidentifier() and not iskeyword(part) and part[:2] != "__" for part in parts):
-            raise ValueError(
-                "must be the name of a function, or Class.method, none of them of Python's own (`__name__`)"
-            )
+            raise ValueError("must be the name of a function, or Class.method, and none of Python's own (`__name__`)")
         return value
 
 

@@ -21,11 +21,8 @@ _UNSEEN = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "de
 
 
 class CheckText:
-    """What a check says by itself: its two texts, and the names that they run with.
-
-    Attributes:
-        codes: of those that were compiled: what is executed first, and the expression behind it.
-    """
+    """What a check says by itself: its two texts, the names that they run with, and the codes of those that were
+    compiled: what is executed first, and the expression behind it."""
 
     def __init__(self, texts: Sequence[str] = (), namespace: Mapping[str, Any] | None = None) -> None:
         self.texts, self.namespace = texts, namespace or {}

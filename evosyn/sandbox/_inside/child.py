@@ -124,12 +124,8 @@ def compiled(sources: Sequence[str]) -> list[CodeType]:
 
 
 def load(sources: Sequence[str], name: str, own: str = "") -> dict[str, Any]:
-    """Compile and execute a program as a module of its own; whatever it raises passes through.
-
-    Args:
-        sources: the program, behind what runs before it.
-        own: a name that only the program itself may bind.
-    """
+    """Compile and execute a program as a module of its own; whatever it raises passes through. The last
+    of the sources is the program, which alone may bind its `own` name."""
     module = ModuleType(name)
     sys.modules[name] = module
     for code in compiled(sources):

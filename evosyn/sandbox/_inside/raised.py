@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Mapping
-from types import FrameType
 from typing import Any, NamedTuple
 
 from evosyn.sandbox._inside.answers import ANCESTORS
@@ -47,11 +46,7 @@ class Raised(NamedTuple):
 
 
 def made_anew(value: Any, check: CheckText) -> Raised:
-    """The exception of what `answers` wrote of it.
-
-    Raises:
-        Malformed: nothing of the kind was written.
-    """
+    """The exception of what `answers` wrote of it; raises `Malformed` where it wrote nothing of the kind."""
     if type(value) is not tuple or len(value) != 6:
         raise Malformed("not an exception")
     text, names, args, *chain, is_quiet = value
@@ -106,11 +101,8 @@ def _made(
 def _found(name: str, check: CheckText) -> type[BaseException] | None:
     """The class of that name that there is in this process: of the testing, of Python, of a module."""
     module, _, last = name.rpartition(".")
-    if module:
-        space = getattr(sys.modules.get(module), "__dict__", {})
-    else:
-        space = check.namespace if name[:1] == "." else vars(builtins)
-    found = space.get(last)
+    own = check.namespace if name[:1] == "." else vars(builtins)
+    found = (getattr(sys.modules.get(module), "__dict__", {}) if module else own).get(last)
     return found if isinstance(found, type) and issubclass(found, BaseException) else None
 
 
@@ -136,12 +128,11 @@ def _is_meant(kind: type, check: CheckText) -> bool:
 def _is_at_work(package: str) -> bool:
     """Whether code of this package is running around the call that is waited for, in any thread: it would take an
     exception of that class for one of its own."""
-    frames: list[FrameType | None] = list(sys._current_frames().values())
+    frames = list(sys._current_frames().values())
     for frame in frames:
-        if frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == package:
             return True
-        if frame is not None:
-            frames.append(frame.f_back)
+        frames += [frame.f_back] if frame.f_back else []
     return False
 
 

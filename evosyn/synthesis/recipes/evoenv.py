@@ -151,34 +151,21 @@ def _check_requests(plan: PoolPlan, fits: Fits) -> None:
         )
 
 
-def kept_seeds(run: RunDir, names: Sequence[str]) -> list[Environment]:
+def kept_seeds(run: RunDir) -> list[Environment]:
     """The environments that a run began with, whatever became of the files that were named.
 
-    Args:
-        names: what the run was given; read where it was begun by a version that kept no copy.
-
     Raises:
-        CorruptRun: the copy is damaged, or not of this run.
-        UsageError: there is no copy, and the names do not give the same environments any more.
+        CorruptRun: the copy is lost, damaged, or not of this run.
     """
     told = (pool_steps(run.journal).header() or {}).get("seeds")
-    if is_held(run.file(SEEDS)):
-        try:
-            found = _seeds_in(run.file(SEEDS))
-        except InputError as error:
-            raise CorruptRun(f"{error}. {PUT_BACK}") from error
-        if told not in (None, [one.id for one in found]):
-            raise CorruptRun(f"{run.file(SEEDS)}: holds other environments than the run began with. {PUT_BACK}")
-        return found
-    lost = f"{run.path}: keeps no copy of the environments that it began with, as runs of an earlier version do not"
+    if not is_held(run.file(SEEDS)):
+        raise CorruptRun(f"{run.file(SEEDS)}: is lost. {PUT_BACK}")
     try:
-        found = environments_named(names)
-    except UsageError as error:
-        raise UsageError(f"{lost}, and they are not found: {error}; go where the run was begun") from error
+        found = _seeds_in(run.file(SEEDS))
+    except InputError as error:
+        raise CorruptRun(f"{error}. {PUT_BACK}") from error
     if told not in (None, [one.id for one in found]):
-        missing = [name for name in told if name not in {one.id for one in found}]
-        why = f"does not give {', '.join(missing[:3])} any more" if missing else "gives others, or another order"
-        raise UsageError(f"{lost}, and {', '.join(names)} {why}; put back what was there when it was begun")
+        raise CorruptRun(f"{run.file(SEEDS)}: holds other environments than the run began with. {PUT_BACK}")
     return found
 
 

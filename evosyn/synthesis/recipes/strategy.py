@@ -11,14 +11,13 @@ from pathlib import Path
 
 from evosyn.evolve.arms import Arms
 from evosyn.evolve.completing import complete
-from evosyn.evolve.events import events_of
 from evosyn.evolve.stopping import Stop, StopConfig
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, claim, prepare, write_config
 from evosyn.synthesis.search.openevolve import OPENEVOLVE, by_openevolve, see_openevolve
-from evosyn.synthesis.search.parts import arms_of, as_begun, models_of, search_of, see_settings
+from evosyn.synthesis.search.parts import arms_of, models_of, search_of, see_settings
 from evosyn.synthesis.search.progress import Quiet, SearchProgress
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.workbench import Workbench
@@ -63,7 +62,7 @@ def run_evolve(
     asked = {} if (out / "manifest.json").is_file() else models_of(config, draws=not source.recorded)
     checked = workbench.check(asked)
     with RunDir(out) as run:
-        given = config = as_begun(config, run.journal)
+        given = config
         claim(run, source, config, checked)
         seeds = prepare(run, source, config, workbench, progress.step)
         for line in seeds.notes():
@@ -71,7 +70,7 @@ def run_evolve(
         arms: Arms | None = None
         if config.engine == OPENEVOLVE:
             config, arms = by_openevolve(run, seeds, config, workbench, progress)
-        evolved = EvolvedStrategies(workbench.runner, seeds, config, events_of(run.journal).header())
+        evolved = EvolvedStrategies(workbench.runner, seeds, config)
         arms = arms or arms_of(config, workbench, evolved)
         search = search_of(config, evolved, arms, run.journal, progress.committed)
 

@@ -165,12 +165,4 @@ class EvolveConfig(BaseModel):
             mode="json", exclude={"stop", "finalists", "company", "source", "workbench", "draw"}
         )  # what was drawn stands in the matrices, and how in the manifest
         del value["loop"]["concurrency"], value["proposers"]["params"]
-        if not self.proposers.options:  # as in the journals of earlier versions, here and below
-            del value["proposers"]["options"]
-        if self.evolved.name is None:
-            del value["evolved"]
-        if self.known:
-            del value["known"]
-        if not self.views:
-            del value["views"]
         return value

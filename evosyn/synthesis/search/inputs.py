@@ -16,7 +16,6 @@ from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.dataset import read_rejects, write_rejects
 from evosyn.domains import load_pools
 from evosyn.errors import PUT_BACK, CorruptRun, FormatError, InputError, TeacherUnavailable, UsageError
-from evosyn.evolve.events import events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.origins import Origin
@@ -37,7 +36,7 @@ from evosyn.synthesis.search.seeds import (
     check_sizes,
     few_held_out,
     named,
-    select_as_begun,
+    select,
     split_all,
     that_work,
 )
@@ -73,7 +72,7 @@ class Source:
         pools = [pool for part in parts for pool in part.pools]
         self.matrices: list[PassMatrix] = [matrix for part in parts for matrix in part.matrices]
         if len(names) > 1:
-            refuse_equal(names, [_digest(part.pools, part.matrices, evidence_digest) for part in parts])
+            refuse_equal(names, [_digest(part.pools, part.matrices) for part in parts])
             pools = self._join(names, parts)
         self.pools = [pool for pool in pools if pool.problem.human_testing is not None]
         self.left_out = {
@@ -112,12 +111,7 @@ class Source:
     @property
     def digest(self) -> str:
         """Of the problems or matrices themselves, with all that programs see of these."""
-        return _digest(self.pools, self.matrices, evidence_digest)
-
-    @property
-    def former_digest(self) -> str:
-        """The same as earlier versions made it, of the verdicts of matrices alone."""
-        return _digest(self.pools, self.matrices, lambda matrix: matrix.digest)
+        return _digest(self.pools, self.matrices)
 
     def check(self) -> None:
         """See that there are problems enough, before anything is spent.
@@ -145,7 +139,7 @@ class Source:
         return [] if held >= FEW_HELD_OUT else [few_held_out(held)]
 
 
-def _digest(pools: Sequence[Pool], matrices: Sequence[PassMatrix], of: Callable[[PassMatrix], str]) -> str:
+def _digest(pools: Sequence[Pool], matrices: Sequence[PassMatrix]) -> str:
     digest = hashlib.sha256()
     for pool in pools:
         parts = [pool.problem.id, pool.problem.problem_id, *(one.id for one in pool.solutions)]
@@ -153,7 +147,7 @@ def _digest(pools: Sequence[Pool], matrices: Sequence[PassMatrix], of: Callable[
         parts += [one.id for one in pool.testings] + ([] if human is None else [human.id])
         digest.update(" ".join(parts).encode())
     for matrix in matrices:
-        digest.update(of(matrix).encode())
+        digest.update(evidence_digest(matrix).encode())
     return digest.hexdigest()[:16]
 
 
@@ -178,7 +172,7 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
     run.claim_new(KIND)
     held = run.read_json(MANIFEST) if run.file(MANIFEST).is_file() else {}
     begun = any(run.file(name).exists() for name in (POOLS, MATRICES, "journal.jsonl"))
-    if held and begun and held.get("source_digest") not in (source.digest, source.former_digest):
+    if held and begun and held.get("source_digest") != source.digest:
         what = f"on other problems (on {held['source']}, as it was then)" if "source" in held else "of another version"
         raise UsageError(f"--out {run.path}: holds a run {what}; choose another directory")
     if run.file(POOLS).is_file():
@@ -239,9 +233,9 @@ def prepare(
     stored = run.file(MATRICES)
     pools: list[Pool] = []
     simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
-    known, begun = dict(source.left_out), events_of(run.journal).header()
+    known = dict(source.left_out)
     if source.is_matrices:
-        select_as_begun(split_all(source.matrices, config), config, begun, simulated=simulated)
+        select(split_all(source.matrices, config), config, simulated=simulated)
     else:
         if source.recorded and not source.matrices and not config.split_testings:
             check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
@@ -254,7 +248,7 @@ def prepare(
         made = _execute(pools, workbench, on_step) if pools else []
         write_matrices(stored, [*source.matrices, *map(source.marked, made)])
     matrices = with_texts(load_matrices(stored), pools)
-    seeds = select_as_begun(split_all(matrices, config), config, begun, simulated=simulated)
+    seeds = select(split_all(matrices, config), config, simulated=simulated)
     cost = _cost_of_pools(run)
     return replace(seeds, left_out={**seeds.left_out, **known}, spent=cost.spent, unusable=cost.unusable_replies)
 

@@ -6,14 +6,13 @@ from evosyn import registry
 from evosyn.errors import UsageError
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evolve.arms import Arms, named_arm, named_arms, open_arms
-from evosyn.evolve.events import FORMER_AROUND, events_of
+from evosyn.evolve.events import events_of
 from evosyn.evolve.loop import OnCommit, Search, SearchParts
 from evosyn.evolve.schedule import Schedule
 from evosyn.journal import Journal
 from evosyn.ports import Evolved, Genome, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.strategies.proposers.genetic import AROUND
 from evosyn.synthesis.search.config import EvolveConfig, SearchSettings
 from evosyn.synthesis.search.winner import started_from
 from evosyn.workbench import Workbench
@@ -75,20 +74,6 @@ def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, tuple[st
         if not arm.free:
             found[arm.model] = ("proposal", config.proposers.params)
     return {**found, None: ("solution", config.draw.solution)} if draws else found
-
-
-def as_begun(config: EvolveConfig, journal: Journal) -> EvolveConfig:
-    """The configuration for a run of an earlier version: one without views, or with fewer variants around a program
-    where another number than that of today is not asked for."""
-    header = events_of(journal).header()
-    begun, own = (header or {}).get("config"), config.proposers
-    if not isinstance(begun, dict):  # none is begun, or one of another kind, which is refused elsewhere
-        return config
-    if "views" not in begun:
-        config = config.model_copy(update={"views": False})
-    if own.around == AROUND and begun.get("proposers", {}).get("around") == FORMER_AROUND:
-        config = config.model_copy(update={"proposers": own.model_copy(update={"around": FORMER_AROUND})})
-    return config
 
 
 def search_of(

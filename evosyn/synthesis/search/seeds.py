@@ -17,7 +17,6 @@ from evosyn.evaluators.heldout import (
     JUDGED_VERDICTS,
     NAMED,
     Split,
-    WithTasks,
     listed,
     pool_of,
     repeated_told,
@@ -27,7 +26,6 @@ from evosyn.evaluators.heldout import (
 )
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evaluators.views import searched
-from evosyn.journal import INPUTS
 from evosyn.records import Json, PassMatrix, Verdict, content_id
 from evosyn.running.progress import Usage
 from evosyn.strategies.evidence import evidence_digest
@@ -128,16 +126,13 @@ def searched_of(train: list[PassMatrix], config: EvolveConfig) -> list[PassMatri
     return searched(train, config.scoring.M) if config.views else train
 
 
-def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: bool, merged: bool = True) -> Seeds:
+def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: bool) -> Seeds:
     """Usable problems, split by name and seed: those that every evaluator and leaderboard of the search scores on.
-
-    Args:
-        merged: whether problems that say the same are one task.
 
     Raises:
         UsageError: as `prepare`.
     """
-    scoring, (matrices, repeated) = config.scoring, with_tasks(matrices) if merged else WithTasks(matrices, ())
+    scoring, (matrices, repeated) = config.scoring, with_tasks(matrices)
     lacking = [_left_out(matrix, scoring) for matrix in matrices]
     usable = [matrix for matrix, why in zip(matrices, lacking, strict=True) if why is None]
     left_out = {matrix.problem_id: why for matrix, why in zip(matrices, lacking, strict=True) if why is not None}
@@ -174,31 +169,9 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
     return Seeds(split_problems(usable, config.heldout, config.seed), left_out, simulated, untelling, repeated)
 
 
-def select_as_begun(
-    matrices: Sequence[PassMatrix], config: EvolveConfig, begun: Mapping[str, Json] | None, *, simulated: bool
-) -> Seeds:
-    """The same for a run; one of an earlier version, which split problems without a right solution too, and did not ask
-    which say the same, as it did.
-
-    Args:
-        begun: what the journal of the run began with; None for a new one.
-
-    Raises:
-        UsageError: as `prepare`.
-    """
-    every = config.model_copy(update={"scoring": config.scoring.model_copy(update={"solvable": False})})
-    for settings, merged in ((config, True), (config, False), (every, False)) if begun is not None else ():
-        found = select(matrices, settings, simulated=simulated, merged=merged)
-        if begun is not None and begun.get(INPUTS) in inputs_of(found.split):
-            return found
-    return select(matrices, config, simulated=simulated)
-
-
-def inputs_of(split: Split) -> tuple[str, str]:
-    """Digests of what a search works on, as its journal begins with: of all that decides a score, and of the verdicts
-    alone, which earlier versions had."""
-    now = content_id("i_", [[_seal(one) for one in side] for side in split])
-    return now, content_id("i_", [[one.digest for one in side] for side in split])
+def inputs_of(split: Split) -> str:
+    """A digest of what a search works on, as its journal begins with: of all that decides a score."""
+    return content_id("i_", [[_seal(one) for one in side] for side in split])
 
 
 def _seal(matrix: PassMatrix) -> Json:

@@ -41,17 +41,14 @@ class EvolvedStrategies(StrategyGenome):
 
     Args:
         behind: runs programs, those outside the grammar during the search and all of them on the final leaderboards.
-        begun: what the journal of the run began with; None for a new one.
 
     Attributes:
         runner: runs programs of the grammar in stacks, and the others by `behind`.
     """
 
-    def __init__(
-        self, behind: StrategyRunner, seeds: Seeds, config: EvolveConfig, begun: Mapping[str, Json] | None = None
-    ) -> None:
+    def __init__(self, behind: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> None:
         super().__init__()
-        self._behind, self._seeds, self._config, self._begun = behind, seeds, config, begun or {}
+        self._behind, self._seeds, self._config = behind, seeds, config
         self.start = [Candidate(text, detail={"name": name}) for name, text in started_from(config).items()]
         if GENETIC in {name.partition("@")[0] for name in config.proposers.arms}:
             texts = {name: self.reader.write(program) for name, program in OPENINGS.items()}
@@ -75,9 +72,7 @@ class EvolvedStrategies(StrategyGenome):
 
     @property
     def header(self) -> Mapping[str, Json]:
-        now, former = inputs_of(self._seeds.split)
-        inputs = former if self._begun.get(INPUTS) == former else now
-        return {"kind": KIND, "config": self._config.identity(), INPUTS: inputs}
+        return {"kind": KIND, "config": self._config.identity(), INPUTS: inputs_of(self._seeds.split)}
 
     def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:
         """Write `strategy.py`, its card as `card.md` and `card.json`, and `pruned.py`: what of it matters."""

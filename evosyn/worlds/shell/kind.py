@@ -333,11 +333,8 @@ class ShellWorlds:
         return outcome_of(ran)
 
     def _reading_error(self, cell: ShellCell, image: Image, first: ShellState, cwd: str) -> str:
-        """Why a script cannot be read in the first state, where nothing of a solution is; empty where it can.
-
-        Raises:
-            RoomLost: there is no room over the first state.
-        """
+        """Why a script cannot be read in the first state, where nothing of a solution is; empty where it can. Raises
+        RoomLost where there is no room over the first state."""
         key = first.id, cell.script, cell.view
         error = self._reading_errors.get(key)
         if error is None:

@@ -67,7 +67,7 @@ def test_state_is_the_fold_of_the_journal_and_every_draft_ends_in_one_way(led) -
 
 def test_a_run_keeps_the_environments_that_it_began_with(led) -> None:
     folder, _, _ = led
-    assert kept_seeds(RunDir(folder), ["nowhere"]) == list(SEEDS)
+    assert kept_seeds(RunDir(folder)) == list(SEEDS)
 
 
 def test_answers_to_a_draft_are_drawn_in_one_batch(led) -> None:

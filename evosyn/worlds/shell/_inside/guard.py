@@ -53,12 +53,8 @@ _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL)
 
 
 class ResolvedPath(NamedTuple):
-    """Where a path leads.
-
-    Attributes:
-        links: those on the way, in order.
-        end: None where it has none, or where it comes to what each process has of its own (`/proc/self`).
-    """
+    """The links on the way of a path, in order, and its end; None where it has none, or where it comes to what each
+    process has of its own (`/proc/self`)."""
 
     links: list[str]
     end: str | None
@@ -66,10 +62,7 @@ class ResolvedPath(NamedTuple):
 
 def resolve(root: str, path: str, start: str = "") -> ResolvedPath:
     """Where a path below a root leads, looked up name by name and never out of it. Names have no slash before them.
-
-    Args:
-        start: a folder reached by no link, from which a relative path counts.
-    """
+    A relative path counts from `start`, a folder reached by no link."""
     links, at = list[str](), "" if path.startswith("/") else start
     for _ in range(MAX_PARTS):
         part, _, path = path.partition("/")
@@ -91,10 +84,7 @@ def resolve(root: str, path: str, start: str = "") -> ResolvedPath:
 
 
 def _require_end(root: str, path: str) -> str:
-    """
-    Raises:
-        OSError: it is not known where the path leads, so that nothing there could be guarded.
-    """
+    """Raises `OSError` where it is not known where the path leads, so that nothing there could be guarded."""
     end = resolve(root, path).end
     if end is None:
         raise OSError(errno.ELOOP, f"/{path} leads to what is each process's own, or to no end")

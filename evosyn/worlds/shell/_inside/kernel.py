@@ -55,11 +55,7 @@ def unmount(target: str) -> None:
 
 
 def tree_of(path: str, folder: int = _AT_FDCWD, *, followed: bool = True) -> int:
-    """A mount of what lies at a path, a link too, attached nowhere yet.
-
-    Args:
-        followed: its links may be followed.
-    """
+    """A mount of what lies at a path, a link too, attached nowhere yet; its links may be `followed`."""
     flags = _CLONE_TREE | _RECURSIVE | _NO_LINK | os.O_CLOEXEC
     tree = _done(_libc.syscall(_OPEN_TREE, folder, os.fsencode(path), flags), f"open_tree {path}")
     if not followed:
