@@ -394,7 +394,7 @@ def test_a_name_in_a_file_calls_nothing_but_what_makes_a_domain(name: str) -> No
         domains.domain(name)
 
 
-def test_what_the_domain_cannot_decide_is_that_cells_fail_and_ends_nothing() -> None:
+def test_what_the_domain_cannot_decide_is_unknown_and_ends_nothing() -> None:
     module = loaded()
 
     class Faulty(module.ShortAnswer):  # type: ignore[misc, name-defined]
@@ -407,4 +407,4 @@ def test_what_the_domain_cannot_decide_is_that_cells_fail_and_ends_nothing() -> 
         executor = CrossExecutor(Judge(sandbox, {"short-answer": Faulty()}))
         testing = Testing("answer", {"accepts": ["14"]})
         (matrix,) = executor.matrices([(question(2), [Solution("deep"), Solution("14")], [testing])])
-    assert ["".join(row) for row in matrix.verdicts_MN] == ["F", "P"]
+    assert ["".join(row) for row in matrix.verdicts_MN] == ["U", "P"]
