@@ -105,10 +105,3 @@ def test_what_cannot_be_done_ends_with_2(
 def test_a_name_that_is_refused_leaves_nothing_behind(what, pool, tmp_path, capsys):
     assert run(what, "--pool", pool, "--strategy", "initiall", "--out", str(tmp_path / "out")) == 2
     assert "did you mean initial?" in capsys.readouterr().err and not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("option", ["-k", "--k"])
-def test_a_single_k_is_pointed_to_the_values_of_k(option, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["ablate", "k", option, "30"])
-    assert ended.value.code == 2 and "give --ks, values of k with commas" in capsys.readouterr().err

@@ -122,7 +122,7 @@ def test_what_decides_imports_nothing_that_is_said_to_decide_nothing() -> None:
 
 def test_sandboxes_whose_programs_find_something_else_share_no_verdict() -> None:
     cache, ran = MemoryVerdicts(), []
-    for options in ({}, {"hash_seed": 2}, {"hash_seed": 3}, {"numpy": True}, {}):
+    for options in ({}, {"hash_seed": 2}, {"hash_seed": 3}, {"packages": ("numpy",)}, {}):
         with open_sandbox("local", workers=1, allow_weak=True, **options) as sandbox:  # type: ignore[arg-type]
             judge = Judge(sandbox, domains_named(("python-function",)), cache=cache)
             judge.verify([Cell(SAME, IDENTITY, ASSERTS)])

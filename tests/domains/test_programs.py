@@ -81,6 +81,7 @@ ALONE = {
     "its own binding wins over an import": ("class math:\n    x = 0\ndef f(xs): return sum(xs) + math.x", "P"),
     "its own helper serves the lent one": ("def inner(n): return 7\ndef f(xs): return helper(0) - 10 + sum(xs)", "P"),
     "a local name alike": ("def f(LIMIT): return sum(LIMIT)", "P"),
+    "a local name of what raises": ("def f(xs):\n    BROKEN = sum(xs)\n    return BROKEN", "P"),
     "what is only declared is not lent": ("def f(xs): return todo(sum(xs)) or sum(xs)", "E"),
     "what raises is its reader's": ("def f(xs): return sum(xs) + BROKEN", "E"),
     "a name that nobody binds": ("def f(xs): return sum(xs) + Tuple", "E"),

@@ -24,6 +24,7 @@ from evosyn.evaluators.views import UNRECORDED
 from evosyn.matrices import write_matrices
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix
+from evosyn.strategies.known import CONTROLS
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.search.strategies import EvolvedStrategies
@@ -287,7 +288,8 @@ def test_all_that_a_search_starts_from_is_a_known_rule_or_an_opening() -> None:
     with Workbench() as workbench:
         seeds = Seeds(Split([recorded(0), recorded(1)], [recorded(2)]), {}, simulated=False)
         start = EvolvedStrategies(workbench.runner, seeds, EvolveConfig()).start
-    assert {one.text for one in start} == {*known.values(), *begun.values()} and not known.keys() & begun.keys()
+    chosen = [text for name, text in known.items() if name not in CONTROLS]
+    assert {one.text for one in start} == {*chosen, *begun.values()} and not known.keys() & begun.keys()
     kinds = [kind_of(text, known, begun) for text in (known["gap"], begun["opening gap"], begun["opening gap"] + "#\n")]
     assert kinds == ["known", "opening", "evolved"]
 

@@ -7,11 +7,12 @@ entry point, and lines keep their numbers.
 
 from __future__ import annotations
 
+import symtable
 from typing import NamedTuple
 
-from evosyn.domains.python.context import names_in, names_of, needed, statements_of
+from evosyn.domains.python.context import names_in, needed, statements_of
 from evosyn.domains.python.payload import entry_point, prelude, starter_code
-from evosyn.parsing import tree_or_none
+from evosyn.parsing import BOM, tree_or_none
 from evosyn.records import Problem, Solution
 
 
@@ -29,5 +30,20 @@ def program_of(problem: Problem, solution: Solution) -> Program:
     statements = [one for one in statements_of(starter_code(problem), entry_point(problem)) if not one.declares]
     if statements:
         tree = tree_or_none(solution.text)
-        before.append(needed(statements, None if tree is None else names_of(tree) - names_in(tree.body)))
+        read = None if tree is None else _globals_read(solution.text)
+        before.append(needed(statements, None if tree is None or read is None else read - names_in(tree.body)))
     return Program(solution.text, tuple(filter(None, before)))
+
+
+def _globals_read(text: str) -> set[str] | None:
+    """The names that a program reads from its module, in whatever scope; None where they cannot be told."""
+    try:
+        tables = [symtable.symtable(text.removeprefix(BOM), "<solution>", "exec")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    read = {one.get_name() for one in tables[0].get_symbols() if one.is_referenced()}
+    while tables:
+        inner = tables.pop().get_children()
+        tables += inner
+        read |= {one.get_name() for table in inner for one in table.get_symbols() if one.is_global()}
+    return read
