@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
@@ -63,7 +64,7 @@ class RewardService:
     ) -> None:
         self.limits = limits or ServiceLimits()
         self._scorer, self._tasks, self._protection = scorer, tasks, protection
-        self._cut = 0
+        self._cut, self._lock = 0, threading.Lock()
         self._server = HttpServer(host, port, token, self.limits, health=self.health, score=self.score)
 
     @property
@@ -117,7 +118,8 @@ class RewardService:
     def _scores(self, wanted: Sequence[_Wanted]) -> list[Score]:
         forms = [one.reasoning for one in wanted]
         scores = self._scorer.score([one.task for one in wanted], [one.completion for one in wanted], forms)
-        self._cut += sum(score.cut for score in scores)
+        with self._lock:  # requests are answered in threads
+            self._cut += sum(score.cut for score in scores)
         return scores
 
     def _read(self, item: Json, place: int) -> _Wanted | str:
