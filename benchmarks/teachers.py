@@ -134,7 +134,7 @@ def throughput(count: int, folder: Path) -> None:
         ideal = count * 0.5 / concurrency
         for name in ("evosyn", "bare aiohttp", "transport alone", "litellm alone"):
             with server(latency_s=0.5) as (url, _):
-                endpoint = Endpoint("openai/m", url, None, 60.0)
+                endpoint = Endpoint("openai/m", url, None)
                 run: Callable[[], Awaitable[Any]]
                 if name == "evosyn":
                     teacher = made(url, folder / f"{concurrency}.sqlite", calls=concurrency)

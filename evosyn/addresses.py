@@ -50,6 +50,12 @@ def holds_secret(key: str, value: Json) -> bool:
     return "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS)
 
 
+def is_this_machine(url: str | None) -> bool:
+    """Whether an address is of the machine that asks."""
+    host = (parts.hostname or "") if url and (parts := _split(url)) else ""
+    return host in ("localhost", "::1", "0.0.0.0", "host.docker.internal") or bool(re.fullmatch(r"127(\.\d+){3}", host))
+
+
 def without_secrets(url: str) -> str:
     """The text of a URL without user, password, query and fragment, whatever else it is."""
     scheme = SCHEME.match(url)

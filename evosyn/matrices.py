@@ -33,8 +33,8 @@ DIGEST = re.compile(r"[0-9a-f]{16}")
 LETTERS = frozenset(verdict.value for verdict in Verdict)
 FIELDS = (
     "v", "problem_id", "verdicts", "human", "cases", "copies", "groups", "durations", "solution_ids",
-    "testing_ids", "problem", "calls", "values", "solution_similarity", "testing_similarity", "origin",
-    "meta",
+    "testing_ids", "problem", "calls", "values", "solution_similarity", "testing_similarity",
+    "solution_logprob", "testing_logprob", "origin", "meta",
 )  # fmt: skip
 
 
@@ -129,6 +129,9 @@ def matrix_to_json(matrix: PassMatrix) -> dict[str, Json]:
         line["solution_similarity"] = matrix.solution_similarity_MM.round(4).tolist()
     if matrix.testing_similarity_NN is not None:
         line["testing_similarity"] = matrix.testing_similarity_NN.round(4).tolist()
+    for field, logprobs in (("solution", matrix.solution_logprob_M), ("testing", matrix.testing_logprob_N)):
+        if logprobs is not None:
+            line[f"{field}_logprob"] = [None if np.isnan(one) else round(float(one), 4) for one in logprobs]
     if origin := matrix.origin.to_json():
         line["origin"] = origin
     if matrix.meta:
@@ -180,6 +183,8 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         values_NMC=_values(value.get("values"), M, widths),
         solution_similarity_MM=_similarity(value, "solution_similarity", M),
         testing_similarity_NN=_similarity(value, "testing_similarity", N),
+        solution_logprob_M=_logprobs(value, "solution_logprob", M),
+        testing_logprob_N=_logprobs(value, "testing_logprob", N),
         origin=origin_from_json(value.get("origin", {})),
         meta=meta,
     )
@@ -253,6 +258,21 @@ def _numbers(
             if type(one) not in (int, float) or not 0 <= one <= sys.float_info.max:
                 raise FormatError(f"{field}[{at}][{place}]", f"must be one of {shape[1]} {what}, with an end", one)
     return np.array(value, dtype=np.float64).reshape(shape)
+
+
+def _logprobs(
+    line: Mapping[str, Json], field: str, size: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
+    value = line.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != size:
+        raise FormatError(field, f"must be {size} numbers up to 0, null where one is unknown", value)
+    for at, one in enumerate(value):
+        if one is not None and (type(one) not in (int, float) or not -sys.float_info.max <= one <= 0):
+            raise FormatError(f"{field}[{at}]", "must be a number up to 0, or null where it is unknown", one)
+    found = np.array([np.nan if one is None else one for one in value], dtype=np.float64)
+    return None if np.isnan(found).all() else found
 
 
 def _similarity(

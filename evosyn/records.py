@@ -240,6 +240,8 @@ class PassMatrix:
         calls_N: for each testing what its cases ask, or None where its domain cannot say; None if not recorded.
         values_NMC: for each testing what each solution gave in each case, shape (M, C_n), or None if not recorded.
         solution_similarity_MM, testing_similarity_NN: of the texts, from 0 to 1 (`evosyn.textual`), or None.
+        solution_logprob_M, testing_logprob_N: mean log-probability of a token of each solution, and of the values that
+            each testing expects; NaN where it is unknown, None where all are.
         origin, meta: where it is from; sandbox level and version, limits, flaky cells. Strategies see neither.
     """
 
@@ -260,6 +262,8 @@ class PassMatrix:
     values_NMC: tuple[Digests | None, ...] | None = None
     solution_similarity_MM: NDArray[np.float64] | None = None
     testing_similarity_NN: NDArray[np.float64] | None = None
+    solution_logprob_M: NDArray[np.float64] | None = None
+    testing_logprob_N: NDArray[np.float64] | None = None
     origin: Origin = NOWHERE
     meta: Mapping[str, Json] = field(default_factory=dict)
 
@@ -310,7 +314,8 @@ class Evidence:
         copies_M: how many draws gave this very solution; ones where not recorded.
         solution_group_M, testing_group_N: equal numbers mark texts that are the same program (normalised).
         solution_texts, testing_texts: empty for recorded matrices; verdicts_MN: letters, shape (M, N).
-        statement, payload, calls_N, values_NMC, solution_similarity_MM, testing_similarity_NN: as in `PassMatrix`.
+        statement, payload, calls_N, values_NMC, solution_similarity_MM, testing_similarity_NN, solution_logprob_M,
+            testing_logprob_N: as in `PassMatrix`.
     """
 
     passed_MN: NDArray[np.bool_]
@@ -329,6 +334,8 @@ class Evidence:
     values_NMC: tuple[Digests | None, ...] | None = None
     solution_similarity_MM: NDArray[np.float64] | None = None
     testing_similarity_NN: NDArray[np.float64] | None = None
+    solution_logprob_M: NDArray[np.float64] | None = None
+    testing_logprob_N: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ import re
 from dataclasses import replace
 from typing import NamedTuple
 
-from evosyn.chat import REPEATS, WAS_CUT, Reply
+from evosyn.chat import FULL, REPEATS, WAS_CUT, Reply
 from evosyn.fences import OpenFence, ReplyLine, lines_of, opened_by
 from evosyn.parsing import BOM
 from evosyn.quoting import QUOTED, is_closed, plain_text
 from evosyn.text import reasoning
+from evosyn.text.logprobs import piece_of
 from evosyn.text.loops import repeats_itself
 from evosyn.text.reasoning import AUTO, NONE, PREFILLED, SEEN, THINK, Answer, Thought
 
@@ -41,10 +42,15 @@ def settled(reply: Reply, form: str) -> Reply:
     thought = without_thinking(reply.text, form)
     failure, _, detail = thought.fault.partition(": ")
     failure = reply.failure or failure or ("" if thought.answer.strip() else "empty")
-    failure = REPEATS if failure in WAS_CUT and repeats_itself(reply.text) else failure
+    failure = REPEATS if failure in (*WAS_CUT, FULL) and repeats_itself(reply.text) else failure
     reasoning = "\n".join(part for part in (reply.reasoning, thought.reasoning) if part) or None
     return replace(
-        reply, text=thought.answer, failure=failure or None, reasoning=reasoning, detail=reply.detail or detail
+        reply,
+        text=thought.answer,
+        failure=failure or None,
+        reasoning=reasoning,
+        detail=reply.detail or detail,
+        logprobs=piece_of(reply.logprobs, reply.text, thought.answer),
     )
 
 

@@ -7,6 +7,7 @@ run, what may be spent. Secrets are no part of it, only names of environment var
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from evosyn.crossexec.judge import Judge
     from evosyn.worlds.shell.kind import ShellWorlds
 
+log = logging.getLogger(__name__)
 OFFLINE = "offline"
 ANY_MODEL = "litellm:provider/name"
 
@@ -394,6 +396,10 @@ class Workbench:
 
     def close(self) -> None:
         self._open.close()
+        spent = self.budget.spent
+        told = ((spent.repeated, "late calls were asked again"), (spent.abandoned, "calls were given up"))
+        if listed := ", ".join(f"{count} {what}" for count, what in told if count):
+            log.warning("%s; a provider may bill those too", listed)
 
     def __enter__(self) -> Workbench:
         return self

@@ -13,6 +13,7 @@ import click
 from evosyn.cli._command import Option, config_options, sandbox_options, teacher_options, with_options
 from evosyn.cli._output import echo
 from evosyn.errors import CheckFailed, TeacherUnavailable
+from evosyn.lengths import remedy_of
 
 if TYPE_CHECKING:
     from evosyn.records import Json
@@ -76,11 +77,11 @@ def spent(report: Mapping[str, Json]) -> str:
     return f"{report['calls']} model calls ({tokens}, {cost}), {report['executions']} executions{simulated}"
 
 
-def refuse_nothing(report: Mapping[str, Json], out: Path, things: str, first: str = "", room: str = "") -> None:
+def refuse_nothing(report: Mapping[str, Json], out: Path, things: str, first: str = "", purpose: str = "") -> None:
     """
     Args:
         first: the stage whose replies all others wait for, where there is one.
-        room: the key that gives these more room.
+        purpose: of their requests.
 
     Raises:
         CheckFailed: nothing was kept.
@@ -91,19 +92,20 @@ def refuse_nothing(report: Mapping[str, Json], out: Path, things: str, first: st
     dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
     said = f"none of {report['asked']} {things} was kept: {dropped}"
     reasons = {reason.removeprefix(f"{first}: ") for reason in report["dropped"]}
-    raise nothing_kept(said, reasons, room, f"See {out}/rejects.jsonl")
+    raise nothing_kept(said, reasons, purpose, f"See {out}/rejects.jsonl")
 
 
-def nothing_kept(said: str, reasons: Collection[str], room: str, see: str) -> CheckFailed | TeacherUnavailable:
+def nothing_kept(said: str, reasons: Collection[str], purpose: str, see: str) -> CheckFailed | TeacherUnavailable:
     """The error of a run that kept nothing: of the endpoint where no reply came at all, else of what came.
 
     Args:
         reasons: why things were dropped; `reply-FAILURE` where their first reply was of no use.
-        room: the key that gives this reply more room.
+        purpose: of the request for this reply.
     """
     from evosyn.running.ledger import LOST
 
     if reasons and LOST.issuperset(reasons):
         return TeacherUnavailable(f"{said}. See that the model answers: evosyn doctor --model provider/name")
-    more = f" Give replies more room: --set {room}=16000." if "reply-truncated" in reasons else ""
+    remedy = remedy_of([reason.removeprefix("reply-") for reason in reasons], purpose)
+    more = f" {remedy[0].upper()}{remedy[1:]}." if remedy else ""
     return CheckFailed(f"{said}.{more} {see}")

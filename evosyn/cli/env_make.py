@@ -70,7 +70,7 @@ def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: 
         with watching(partial(line_of, progress, "drafts"), show=not (quiet or as_json)):
             report = make_environments(config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
-    refuse_nothing(report, out, "drafts", "author", "author.sampling.max_tokens")
+    refuse_nothing(report, out, "drafts", "author", "environment")
 
 
 def _summary(report: Mapping[str, Json], out: Path) -> None:

@@ -221,4 +221,4 @@ def _refuse_nothing(report: dict[str, Json], out: Path) -> None:
         f"; unusable replies: {unusable}" if unusable else ""
     )
     see = f"See why: evosyn inspect {out} --why syn-000000, and {out}/rejects.jsonl"
-    raise nothing_kept(said, report["dropped"].keys(), "problem.params.max_tokens", see)
+    raise nothing_kept(said, report["dropped"].keys(), "problem", see)

@@ -58,7 +58,7 @@ def command(config: MakeWorldsConfig, names: str, out: Path, dry_run: bool, as_j
         with watching(partial(line_of, progress, "worlds"), show=not (quiet or as_json)):
             report = make_worlds(config, wanted, workbench, out, progress)
     echo(json.dumps(report, indent=2)) if as_json else _summary(report, out)
-    refuse_nothing(report, out, "worlds", "tools", "sampling.max_tokens")
+    refuse_nothing(report, out, "worlds", "tools", "world-tools")
 
 
 def _summary(report: Mapping[str, Json], out: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 from evosyn.addresses import holds_secret
 from evosyn.configs.loading import SECRET
+from evosyn.lengths import AUTO, check_lengths
 from evosyn.records import Json
 
 LISTED = BeforeValidator(lambda value: [part.strip() for part in value.split(",")] if isinstance(value, str) else value)
@@ -29,15 +30,17 @@ def listed(value: Sources) -> tuple[str, ...]:
     return ((value,) if value else ()) if isinstance(value, str) else value
 
 
-SAMPLED: Mapping[str, Json] = {"temperature": 1.0, "max_tokens": 4096}
+SAMPLED: Mapping[str, Json] = {"temperature": 1.0, "max_tokens": AUTO}
 
 
 def _sampled(given: Json) -> Json:
     return {**SAMPLED, **given} if isinstance(given, Mapping) else given
 
 
-Sampling: TypeAlias = Annotated[dict[str, Json], BeforeValidator(_sampled)]
-"""Sampling parameters of one kind of call, given over `SAMPLED`; one that is null is not sent."""
+Parameters: TypeAlias = Annotated[dict[str, Json], AfterValidator(check_lengths)]
+"""Sampling parameters."""
+Sampling: TypeAlias = Annotated[Parameters, BeforeValidator(_sampled)]
+"""Those of one kind of call, given over `SAMPLED`; one that is null is not sent."""
 
 
 class Section(BaseModel):

@@ -6,6 +6,7 @@ column. It runs nothing. DESIGN.md section 2, `PassMatrix`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -18,6 +19,7 @@ from evosyn.errors import FormatError
 from evosyn.jobs import CellResult
 from evosyn.ports import Domain
 from evosyn.records import Digests, Json, Letters, ParsedCalls, PassMatrix, Problem, Solution, Testing, Verdict
+from evosyn.text.logprobs import mean_of
 from evosyn.textual import similarity
 
 KeyT = TypeVar("KeyT")
@@ -113,6 +115,8 @@ class Grid:
             values_NMC=tuple(values[column] for column in self.column_of_N),
             solution_similarity_MM=similarity([solution.text for solution in self.solutions]),
             testing_similarity_NN=similarity([testing.text for testing in self.testings]),
+            solution_logprob_M=_logprobs(self.solutions),
+            testing_logprob_N=_logprobs(self.testings),
             meta={**meta, **self._findings()},
         )
 
@@ -164,6 +168,16 @@ class Grid:
         if vacuous:
             found["vacuous"] = vacuous
         return found
+
+
+def _logprobs(items: Sequence[Solution] | Sequence[Testing]) -> NDArray[np.float64] | None:
+    """The mean log-probability of each, over all replies that gave the same; None where none is known."""
+    said: dict[str, list[float]] = {}
+    for item in items:
+        if (one := mean_of(item.provenance.detail)) is not None:
+            said.setdefault(item.id, []).append(one)
+    found = [math.fsum(some) / len(some) if (some := said.get(item.id)) else math.nan for item in items]
+    return np.array(found) if said else None
 
 
 def canaries_of(domain: Domain, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:

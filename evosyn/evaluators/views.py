@@ -58,6 +58,8 @@ def unrecorded(matrix: PassMatrix) -> PassMatrix:
         testing_texts=(),
         solution_similarity_MM=None,
         testing_similarity_NN=None,
+        solution_logprob_M=None,
+        testing_logprob_N=None,
         values_NMC=None,
         calls_N=None,
     )
@@ -95,7 +97,10 @@ def _all_right(matrix: PassMatrix, solutions: int | None) -> float:
 
 
 def _recorded(matrix: PassMatrix) -> bool:
-    more = (matrix.values_NMC, matrix.calls_N, matrix.solution_similarity_MM, matrix.testing_similarity_NN)
+    more = (
+        matrix.values_NMC, matrix.calls_N, matrix.solution_similarity_MM, matrix.testing_similarity_NN,
+        matrix.solution_logprob_M, matrix.testing_logprob_N,
+    )  # fmt: skip
     return bool(matrix.solution_texts or matrix.testing_texts) or any(one is not None for one in more)
 
 

@@ -19,6 +19,7 @@ from evosyn.errors import BudgetSpent, EvosynError, TeacherUnavailable
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
 from evosyn.evolve.stopping import Stop, StopConfig
+from evosyn.lengths import remedy_of
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
@@ -144,8 +145,7 @@ def _failing(state: Archipelago, times: int) -> str:
     name, worst = max(state.tallies.items(), key=lambda item: sum(item[1].wasted.values()))
     reasons = sorted(worst.wasted.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{count} x {reason}" for reason, count in reasons)
-    cut = "truncated" in worst.wasted
-    remedy = "give more room (--set proposers.params.max_tokens=16000)" if cut else "repair the model"
+    remedy = remedy_of(worst.wasted, "proposal") or "repair the model"
     return (
         f"the proposer {name!r} made nothing usable {times} times in a row ({listed}); "
         f"nothing is lost: {remedy} and repeat the command"

@@ -89,7 +89,7 @@ class TeacherTools:
         calls: requests that are put to it at the same time, at most.
         replies: SQLite file that remembers replies; None keeps them in memory only.
         budget: what the run may spend, shared with its other teachers.
-        refusals: what endpoints were found not to take, by model, shared in the same way.
+        refusals: what endpoints were found to take and what not, by model and address, shared in the same way.
         sandbox: opens the sandbox of the run, which its owner closes; None where there is none.
     """
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from evosyn.lengths import remedy_of
 from evosyn.reading.winners import known_winner, why_chosen
 from evosyn.records import Json
 from evosyn.textual import score_text
@@ -119,7 +120,7 @@ def _wasted(proposers: Mapping[str, Json]) -> Iterator[str]:
         if row["replies"] and row["wasted"]:
             listed = ", ".join(f"{count} x {reason}" for reason, count in row["wasted"].items())
             count = sum(row["wasted"].values())
-            more = "; more room: --set proposers.params.max_tokens=16000" if "truncated" in row["wasted"] else ""
+            more = f"; {remedy}" if (remedy := remedy_of(row["wasted"], "strategy")) else ""
             yield f"{count} of {row['proposals']} proposals of {name} gave no program: {listed}{more}"
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from evosyn.chat import Message, Reply, Request
+from evosyn.chat import TOO_LONG, Message, Reply, Request
 from evosyn.codec import dump, load
 from evosyn.errors import CorruptRun
 from evosyn.journal import Events, Journal
@@ -32,7 +32,7 @@ Key: TypeAlias = tuple[int, str, int, int]
 """(index, kind, slot, attempt): names one request of a run."""
 TRANSIENT = frozenset({"timeout", "server", "transport", "rate"})
 """Failures that say nothing about the request: not kept, so that a resumed run asks again."""
-NEVER_CAME = TRANSIENT | {"bad-request"}
+NEVER_CAME = TRANSIENT | {"bad-request", TOO_LONG}
 """Failures after which there is no answer of the model's: nothing is known of it."""
 LOST = frozenset(f"reply-{failure}" for failure in TRANSIENT)
 """The same as reasons why nothing came of a request."""

@@ -353,8 +353,9 @@ Not here although common, since in released versions of CPython they let a progr
 
 _ARRAY_METHODS = _words(
     "passed known cases durations copies solution_groups testing_groups solution_texts testing_texts "
-    "solution_similarity testing_similarity T all any argmax argmin argsort astype clip cumprod cumsum diagonal dot "
-    "dtype fill flatten item max mean min ndim nonzero prod ravel repeat reshape round searchsorted "
+    "solution_similarity testing_similarity solution_logprob testing_logprob "
+    "T all any argmax argmin argsort astype clip cumprod cumsum diagonal dot dtype fill flatten item max mean min ndim "
+    "nonzero prod ravel repeat reshape round searchsorted "
     "shape size squeeze std sum swapaxes take tolist trace transpose var"
 )
 _TYPES = _words("bool_ float32 float64 int32 int64")

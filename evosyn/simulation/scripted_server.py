@@ -14,6 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -70,7 +71,7 @@ class Faults:
 @dataclass
 class Counts:
     """What the server saw: requests, answers by kind, most requests in flight at once, headers' keys, requests with a
-    schema, and the tokens of its answers."""
+    schema, the tokens of its answers, and pages asked for."""
 
     requests: int = 0
     answers: Counter[str] = field(default_factory=Counter)
@@ -79,6 +80,7 @@ class Counts:
     authorizations: set[str] = field(default_factory=set)
     structured: int = 0
     output_tokens: int = 0
+    pages: int = 0
 
 
 def _too_hot(body: Mapping[str, Json]) -> Refusal | None:
@@ -102,6 +104,8 @@ class ScriptedServer:
         faults: misbehaviour.
         required_key: refuse other keys with 401.
         refuse: what it refuses, asked one after the other; by default a temperature above 2.
+        slots: requests that it works at at once; the others wait for their turn.
+        pages: what it answers to GET, by path.
         port: 0 for any that is free.
     """
 
@@ -114,12 +118,14 @@ class ScriptedServer:
         faults: Faults | None = None,
         required_key: str | None = None,
         refuse: Sequence[Refuse] = (_too_hot,),
+        slots: int = 4096,
+        pages: Mapping[str, Json] | None = None,
         port: int = 0,
     ) -> None:
         self.counts = Counts()
         self._script, self._latency_s, self._admitted_per_s = script, latency_s, admitted_per_s
         self._faults, self._required_key = faults or Faults(), required_key
-        self._refusers = refuse
+        self._refusers, self._slots, self._pages = refuse, asyncio.Semaphore(slots), pages or {}
         self._bucket, self._bucket_at = admitted_per_s or 0.0, 0.0
         self._faulty: Counter[str] = Counter()
         self._drawn = 0
@@ -156,6 +162,8 @@ class ScriptedServer:
         self._stop = asyncio.Event()
         application = web.Application(client_max_size=64 * 2**20)
         application.router.add_post("/v1/chat/completions", self._handle)
+        for path, page in self._pages.items():
+            application.router.add_get(path, partial(self._page, page))
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", self._port, backlog=4096)
@@ -173,6 +181,12 @@ class ScriptedServer:
             return await self._answer(request, await request.read())
         finally:
             self.counts.in_flight -= 1
+
+    async def _page(self, page: Json, _: Any) -> Any:
+        from aiohttp import web
+
+        self.counts.pages += 1
+        return web.json_response(page)
 
     async def _answer(self, request: Any, raw: bytes) -> Any:
         from aiohttp import web
@@ -192,7 +206,8 @@ class ScriptedServer:
             self.counts.answers["hang"] += 1
             await asyncio.sleep(3600)
         if self._latency_s:
-            await asyncio.sleep(self._latency_s)
+            async with self._slots:
+                await asyncio.sleep(self._latency_s)
         if fault == "cut":
             self.counts.answers["cut"] += 1
             request.transport.abort()

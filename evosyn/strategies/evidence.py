@@ -32,6 +32,8 @@ MAYBE = {
     "values": "values_NMC",
     "solution_similarity": "solution_similarity_MM",
     "testing_similarity": "testing_similarity_NN",
+    "solution_logprob": "solution_logprob_M",
+    "testing_logprob": "testing_logprob_N",
 }
 """What may be unknown, with the field of `Evidence` that holds it."""
 
@@ -73,6 +75,8 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
         values_NMC=_any(matrix.values_NMC),
         solution_similarity_MM=_similarity(matrix.solution_similarity_MM, matrix.solution_texts),
         testing_similarity_NN=_similarity(matrix.testing_similarity_NN, matrix.testing_texts),
+        solution_logprob_M=known_or_none(matrix.solution_logprob_M),
+        testing_logprob_N=known_or_none(matrix.testing_logprob_N),
     )
 
 
@@ -198,7 +202,14 @@ def _part(whole: Evidence | PassMatrix, rows: NDArray[np.int64], columns: NDArra
         "testing_texts": listed(whole.testing_texts, columns),
         "solution_similarity_MM": grid(whole.solution_similarity_MM, rows, rows),
         "testing_similarity_NN": grid(whole.testing_similarity_NN, columns, columns),
+        "solution_logprob_M": known_or_none(whole.solution_logprob_M, rows),
+        "testing_logprob_N": known_or_none(whole.testing_logprob_N, columns),
     }
+
+
+def known_or_none(array: NDArray[np.float64] | None, places: Any = slice(None)) -> NDArray[np.float64] | None:
+    """The items at these places; None where all of them are NaN."""
+    return None if array is None or np.isnan(array[places]).all() else array[places]
 
 
 def _solution_groups(matrix: PassMatrix) -> NDArray[np.int64]:

@@ -25,8 +25,10 @@ from evosyn.jobs import Limits
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, outside_json
 from evosyn.synthesis.adaptive import AdaptiveConfig
+from evosyn.synthesis.likelihood import solution_details, testing_detail
 
 T = TypeVar("T")
+R = TypeVar("R", Solution, Testing)
 
 SAMPLE_STRIDE = 1000
 """Attempt `a` of slot `s` is sample `s + a * SAMPLE_STRIDE`: a redraw never takes another slot's cached reply."""
@@ -223,12 +225,21 @@ async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, conf
         [_draw_slot(problem, domain, ask, kind, slot, want, config) for kind, slot in kinds]
     )
     values = [slot.value for slot in slots]
+    solved = [(slot.attempts[-1].reply, slot.value) for slot in slots if isinstance(slot.value, Solution)]
+    acted = problem.domain in want.actors  # then a solution is more than its last reply
+    told = solution_details([(reply, "" if acted else solution.text) for reply, solution in solved])
     pool = Pool(
         problem=problem,
-        solutions=tuple(value for value in values if isinstance(value, Solution)),
+        solutions=tuple(with_detail(solution, more) for (_, solution), more in zip(solved, told, strict=True)),
         testings=tuple(value for value in values if isinstance(value, Testing)),
     )
     return Drawn(pool, tuple(attempt for slot in slots for attempt in slot.attempts))
+
+
+def with_detail(made: R, more: Mapping[str, Json]) -> R:
+    """A solution or testing whose provenance says more."""
+    provenance = made.provenance
+    return replace(made, provenance=replace(provenance, detail={**provenance.detail, **more})) if more else made
 
 
 async def _draw_slot(
@@ -251,7 +262,10 @@ async def _draw_slot(
         parents=(problem.id,),
         detail={"slot": slot, "attempt": last.attempt},
     )
-    return replace(drawn, value=replace(drawn.value, provenance=provenance))
+    made = replace(drawn.value, provenance=provenance)
+    if isinstance(made, Testing):
+        made = with_detail(made, testing_detail(last.reply, domain.calls(problem, made)))
+    return replace(drawn, value=made)
 
 
 async def attempted(
@@ -307,7 +321,21 @@ def _request(
     request = domain.ask(kind, problem, sample, config.testing, want.examples)
     views = domain.views() if config.views else ()
     view = f"## What these tests are for\n{views[slot % len(views)]}" if views else ""
-    return request.followed_by(limits, view)
+    bare = domain.ask(kind, problem, sample, config.testing) if want.examples else request
+    optional = (added(request.messages[-1].content, bare.messages[-1].content), view)
+    return replace(request.followed_by(limits, view), optional=tuple(filter(None, optional)))
+
+
+def added(longer: str, shorter: str) -> str:
+    """The piece of a text that another one, alike before and behind it, does not have."""
+    before = _alike(longer, shorter)
+    behind = _alike(reversed(longer[before:]), reversed(shorter[before:]))
+    return longer[before : len(longer) - behind]
+
+
+def _alike(one: Iterable[str], other: Iterable[str]) -> int:
+    """Letters that two texts have in common at their begin."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def inputs_requests(problem: Problem, domain: Domain, config: DrawConfig, limits: Limits) -> Iterator[Request]:

@@ -14,7 +14,8 @@ from typing import Any
 
 from evosyn.chat import Request
 from evosyn.errors import UsageError
-from evosyn.teachers.completions import LARGEST, Answer, answer_of
+from evosyn.lengths import with_length
+from evosyn.teachers.completions import ASKED, LARGEST, LOGPROBS, Answer, answer_of
 from evosyn.teachers.failures import (
     REDIRECTS,
     Endpoint,
@@ -26,8 +27,10 @@ from evosyn.teachers.failures import (
     too_long,
     unreachable,
 )
-from evosyn.teachers.transports import NO_KEY, format_of, messages_of
+from evosyn.teachers.transports import NO_KEY, Served, format_of, messages_of
 
+FOR_EVER_S = 86_400.0
+"""litellm wants a number; how long an answer is waited for is not its affair."""
 NO_CONNECTION = "Connection error"
 """What litellm says, under a status of its own, where no connection could be made."""
 
@@ -72,17 +75,20 @@ class LitellmTransport:
             response = await self._litellm.acompletion(
                 model=self._endpoint.model,
                 messages=messages_of(request),
-                timeout=self._endpoint.timeout_s,
+                timeout=FOR_EVER_S,
                 num_retries=0,
                 max_retries=0,
                 **extra,
-                **dict(request.params),
+                **self._taken(with_length(request.params, request.length)),
                 **(format_of(request) if self._structured() else {}),
             )
         except Exception as error:
             raise _typed(error, self._endpoint, request.purpose) from error
         answer = answer_of(response.model_dump(), self._endpoint, request)
         return replace(answer, cost=self._cost(response, answer))
+
+    async def served(self) -> Served:
+        return Served()
 
     async def aclose(self) -> None:
         await self._litellm.close_litellm_async_clients()
@@ -111,6 +117,14 @@ class LitellmTransport:
         except Exception:  # noqa: BLE001  litellm raises a plain Exception for a model that it does not know
             return None
         return float(sum(costs))
+
+    def _taken(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters, log-probabilities where litellm knows that the provider gives them."""
+        if LOGPROBS in params and LOGPROBS not in (
+            self._litellm.get_supported_openai_params(self._endpoint.model) or ()
+        ):
+            return {name: value for name, value in params.items() if name not in ASKED}
+        return params
 
     def _structured(self) -> bool:
         """Does litellm know that the model can be held to a schema?"""
@@ -201,7 +215,7 @@ def _typed(error: Exception, endpoint: Endpoint, purpose: str) -> Exception:
         if isinstance(cause, TooLong):
             return too_long(LARGEST, endpoint)
     if isinstance(error, openai.APITimeoutError | TimeoutError):
-        return TransportError(Failure.TIMEOUT, f"no answer in {endpoint.timeout_s:g} s")
+        return TransportError(Failure.TIMEOUT, "no answer in time")
     if not isinstance(error, openai.APIError):
         return error
     status = getattr(error, "status_code", None)

@@ -124,8 +124,8 @@ class TransformersEngine:
         context = int(getattr(self._model.config, "max_position_embeddings", 0) or 1 << 30)
         fits = [at for at, prompt in enumerate(prompts) if len(prompt) < context]
         found: list[Answer | TransportError] = [
-            TransportError(Failure.BAD_REQUEST, f"a prompt of {len(prompt)} tokens, the model takes {context}")
-            for prompt in prompts
+            TransportError(Failure.BAD_REQUEST, told, body=told, advice="Take a model with a longer context")
+            for told in (f"a prompt of {len(one)} input tokens, the context length is {context}" for one in prompts)
         ]
         if fits:
             rows = self._generate([asks[at] for at in fits], [prompts[at] for at in fits], context)

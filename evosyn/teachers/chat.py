@@ -17,16 +17,18 @@ from typing import TypeAlias
 from pydantic import Field
 
 from evosyn.budget import Bound, Budget
-from evosyn.chat import LENGTHS, Message, Reply, Request, roomier
+from evosyn.chat import FULL, TOO_LONG, Message, Refusals, Reply, Request, roomier
 from evosyn.configs.section import Section
 from evosyn.errors import TeacherUnavailable
+from evosyn.lengths import setting
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.completions import Answer
-from evosyn.teachers.failures import Failure, TransportError, setting
-from evosyn.teachers.hedge import Lateness
+from evosyn.teachers.failures import CONTEXT, Failure, TransportError
+from evosyn.teachers.hedge import BEYOND_LONGEST, Lateness, Pace
 from evosyn.teachers.limits import SAID_AFTER_S, AdaptiveLimit, Breaker, PerMinute
+from evosyn.teachers.room import Room, TooLong
 from evosyn.teachers.transports import Transport
 from evosyn.text.reasoning import AUTO, CUT, OTHER
 from evosyn.text.tool_calls import heard
@@ -62,6 +64,8 @@ class ChatConfig(Section):
             else the endpoint is down: that ends a run which had no answer yet, and is waited for in any other.
         hedge: a call that takes so many times longer than usual is asked a second time, beside at most an eighth of
             `concurrency`, and the first answer of the two counts; None never does.
+        timeout_s: seconds that an answer is waited for at least; longer where its tokens take longer at the usual rate,
+            and while calls that were sent before it are answered. None waits for ever.
         patience_s: seconds without one answer after which the endpoint is taken for dead.
         requests_per_minute, tokens_per_minute: limits of the account, None for none.
         lead: the first request goes alone, and the others when it is answered: what is wrong with key, address or
@@ -73,6 +77,7 @@ class ChatConfig(Section):
     concurrency: int = Field(default=64, ge=1, le=4096)
     retries: int = Field(default=4, ge=0)
     hedge: float | None = Field(default=3.0, gt=1)
+    timeout_s: float | None = Field(default=None, gt=0)
     patience_s: float = Field(default=300.0, gt=0)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
@@ -109,6 +114,7 @@ class ChatTeacher:
         place: where the model is, for messages.
         listed: what the provider's price list says beforehand.
         reasoning: the form of its reasoning (`evosyn.text.reasoning.FORMS`). Replies are kept as they came.
+        known: of the endpoint, shared with other teachers that ask it.
     """
 
     def __init__(
@@ -122,6 +128,7 @@ class ChatTeacher:
         listed: Price | None = None,
         *,
         reasoning: str = AUTO,
+        known: Refusals | None = None,
     ) -> None:
         self.budget = budget
         self._name, self._transport, self._config, self._cache = name, transport, config, cache
@@ -131,8 +138,9 @@ class ChatTeacher:
         self._price = self._own or listed
         self._limit = AdaptiveLimit(config.concurrency)
         self._requests, self._tokens = PerMinute(config.requests_per_minute), PerMinute(config.tokens_per_minute)
-        self._late = Lateness(config.hedge, lambda: self._limit.size // SECOND_CALLS)
-        self._breaker = Breaker(config.patience_s, self._place)
+        self._pace, self._room = Pace(config.timeout_s), Room(known or Refusals())
+        self._late = Lateness(config.hedge, lambda: self._limit.size // SECOND_CALLS, self._pace)
+        self._breaker = Breaker(config.patience_s, self._place, lambda: BEYOND_LONGEST * self._pace.longest_s)
         self._first, self._over = asyncio.Lock(), ""
         self._useless: Counter[str] = Counter()
         self._answers, self._texts, self._longest, self._uncounted = 0, 0, 0, 0
@@ -152,7 +160,9 @@ class ChatTeacher:
         kept = self._cache.get(key)
         if kept is not None:
             self.budget.spent.cached += 1
-            return settled(kept, self._form)
+            kept = settled(kept, self._form)
+            self._room.saw(request, kept)
+            return kept
         if key in self._in_flight:
             return await asyncio.shield(self._in_flight[key])
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -179,15 +189,12 @@ class ChatTeacher:
                 told = "answers a plain question with a call of a tool, and none was offered"
                 raise TeacherUnavailable(f"{self._place}: {told}. Start the server without its parser of tool calls")
             if reply.failure is None:
+                await self._ask_what_it_serves()
                 return reply
             request = replace(roomier(request, reply), sample=1)
         raise self._gives_nothing(Counter({reply.failure or "": 2}), reply, purpose)
 
     async def aclose(self) -> None:
-        spent = self.budget.spent
-        told = ((spent.repeated, "late calls were asked again"), (spent.abandoned, "calls were given up"))
-        if listed := ", ".join(f"{count} {what}" for count, what in told if count):
-            log.warning("%s: %s; a provider may bill those too", self._name, listed)
         if self._uncounted and self._config.lead:  # of a person nobody expects a count
             rule = "%s did not count the tokens of %d replies: they are estimated from the texts, and so is their cost"
             log.warning(rule, self._place, self._uncounted)
@@ -202,11 +209,23 @@ class ChatTeacher:
                     raise TeacherUnavailable(self._over)
                 if not self._answers:
                     try:
-                        return await self._ask(key, request)
+                        reply = await self._ask(key, request)
+                        await self._ask_what_it_serves()
+                        return reply
                     except TeacherUnavailable as error:
                         self._over = str(error)
                         raise
         return await self._ask(key, request)
+
+    async def _ask_what_it_serves(self) -> None:
+        """Its window and slots; a server of one's own serves so many at once, and more calls would only wait there."""
+        known = self._room.known
+        if not known.asked:
+            known.asked = True
+            window, known.slots = await self._transport.served()
+            known.window = known.window or window
+        if known.slots:
+            self._limit.serves(known.slots)
 
     async def _ask(self, key: str, request: Request, *, strict: bool = False) -> Reply:
         """A reply after the retries that its failures are worth.
@@ -234,6 +253,8 @@ class ChatTeacher:
         while True:
             try:
                 return await self._attempt(key, request)
+            except TooLong as error:
+                return Reply(key, "", self._name, failure=TOO_LONG, cost=0.0, detail=str(error))
             except TransportError as error:
                 if error.kind in ENDS_THE_RUN or (error.kind in ENDS_AT_FIRST and not self._answers):
                     raise self._unavailable(error) from error
@@ -277,9 +298,11 @@ class ChatTeacher:
 
     def _gives_nothing(self, failures: Counter[str], last: Reply, purpose: str = "") -> TeacherUnavailable:
         listed = ", ".join(f"{count} x {failure}" for failure, count in failures.items())
-        if last.failure == "truncated":
+        if last.failure in ("truncated", FULL):
             told = f"every reply was cut (finish_reason length) after {last.output_tokens} tokens"
-            return TeacherUnavailable(f"{self._place}: {told}. Give more room: {setting(purpose, 'max_tokens')}")
+            more = f"Give more room: {setting(purpose, 'max_tokens')}"
+            advice = f"The window of {self._room.known.window} is full: serve the model with a longer context"
+            return TeacherUnavailable(f"{self._place}: {told}. {advice if last.failure == FULL else more}")
         told = f"no text in the first {failures.total()} answers ({listed}; {last.output_tokens} tokens in the last)"
         if last.failure == OTHER:
             told += f": {last.detail}; name it with --set workbench.teacher.reasoning=NAME"
@@ -294,8 +317,10 @@ class ChatTeacher:
         await self._requests.take(1)
         place = await self._limit.acquire()
         started = asyncio.get_running_loop().time()
+        length = self._room.length(request)
         try:
-            reply = await self._late.first_answer(partial(self._call, key, request), partial(self._again, key, request))
+            call, again = partial(self._fitting, key, request), partial(self._again, key, request)
+            reply = await self._late.first_answer(call, again, length)
         except BaseException as error:
             if isinstance(error, TransportError) and error.kind is Failure.RATE:
                 self._limit.refused(place, asyncio.get_running_loop().time() - started)
@@ -312,28 +337,68 @@ class ChatTeacher:
     async def _again(self, key: str, request: Request) -> Reply:
         self.budget.spent.repeated += 1
         await self._requests.take(1)
-        return await self._call(key, request)
+        return await self._fitting(key, request)
+
+    async def _fitting(self, key: str, request: Request) -> Reply:
+        """A call that fits the window: what a refusal says of that is heeded at once.
+
+        Raises:
+            TooLong: it cannot fit.
+        """
+        request = replace(request, params={name: value for name, value in request.params.items() if value is not None})
+        while True:
+            sent = self._room.fitted(request)
+            try:
+                return await self._call(key, sent)
+            except TransportError as error:
+                if error.kind is not Failure.BAD_REQUEST or not CONTEXT.search(error.body):
+                    raise
+                if not self._room.learned(sent, error.body):
+                    await self._ask_what_it_serves()
+                if self._room.fitted(request) == sent:
+                    raise
 
     async def _call(self, key: str, request: Request) -> Reply:
         """One call, paid and kept as soon as it is answered."""
-        request = replace(request, params={name: value for name, value in request.params.items() if value is not None})
         bound = self._bound(request)
         await self.budget.reserve(bound)
         started = asyncio.get_running_loop().time()
         try:
-            answer = await self._transport.send(request)
+            answer = await self._answer(request)
         except BaseException as error:
             self.budget.cancel(bound, sent=not isinstance(error, TransportError) or error.kind is Failure.TIMEOUT)
             raise
-        seconds = asyncio.get_running_loop().time() - started
-        self._late.answered(seconds)
-        reply = self._reply(key, answer, seconds)
+        came = self._reply(key, answer, request, asyncio.get_running_loop().time() - started)
+        reply = settled(came, self._form)
+        self._room.saw(request, reply)
         try:
-            if reply.failure != "empty" or reply.output_tokens:  # an empty one that took no tokens was paid by nobody
-                self._cache.put(reply)
+            if came.failure != "empty" or came.output_tokens:  # an empty one that took no tokens was paid by nobody
+                self._cache.put(came)
         finally:  # paid, whether the disk takes it or not: nobody waits for its part of the budget
-            self.budget.settle(reply, bound)
-        return settled(reply, self._form)
+            self.budget.settle(came, bound)
+        return reply
+
+    async def _answer(self, request: Request) -> Answer:
+        """
+        Raises:
+            TransportError: there is none, or it was waited for as long as its tokens may take.
+        """
+        began, number = asyncio.get_running_loop().time(), self._pace.begun()
+        sending = asyncio.ensure_future(self._transport.send(request))
+        try:
+            while not sending.done():
+                left = self._pace.left_s(number, began, request.length)
+                if left is not None and left <= 0:
+                    told = self._pace.told(asyncio.get_running_loop().time() - began, request.length)
+                    raise TransportError(Failure.TIMEOUT, told)
+                await asyncio.wait((sending,), timeout=left)
+        finally:
+            if not sending.done():
+                sending.cancel()
+                await asyncio.wait((sending,))
+        answer = sending.result()
+        self._pace.answered(number, asyncio.get_running_loop().time() - began, answer.output_tokens)
+        return answer
 
     def _see(self, reply: Reply) -> None:
         """
@@ -353,14 +418,13 @@ class ChatTeacher:
     def _bound(self, request: Request) -> Bound:
         """What a call can come to at most: nobody else counts the tokens of a prompt before it is sent."""
         letters = sum(len(message.content.encode(errors="replace")) for message in request.messages)
-        rooms = [room for name in LENGTHS if isinstance(room := request.params.get(name), int)]
-        limit = min(rooms, default=max(UNKNOWN_LENGTH, self._longest))
+        limit = request.length or max(UNKNOWN_LENGTH, self._longest)
         prompt = letters // BYTES_PER_TOKEN + 64
         cost = None if self._price is None else self._price(prompt, limit)
         return Bound(cost or 0.0, prompt + limit)
 
-    def _reply(self, key: str, answer: Answer, seconds: float) -> Reply:
-        return Reply(
+    def _reply(self, key: str, answer: Answer, request: Request, seconds: float) -> Reply:
+        reply = Reply(
             id=key,
             text=answer.text,
             model=self._name,
@@ -370,8 +434,12 @@ class ChatTeacher:
             output_tokens=answer.output_tokens,
             cost=self._cost(answer),
             estimated=answer.estimated,
+            length=request.length,
+            logprobs=answer.logprobs,
             seconds=seconds,
         )
+        full = reply.failure == "truncated" and self._room.is_full(request, reply)
+        return replace(reply, failure=FULL) if full else reply
 
     def _cost(self, answer: Answer) -> float | None:
         return answer.cost if self._own is None else self._own(answer.input_tokens, answer.output_tokens)

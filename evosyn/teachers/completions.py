@@ -13,8 +13,12 @@ from dataclasses import dataclass, replace
 from evosyn.chat import Request
 from evosyn.records import Json
 from evosyn.teachers.failures import STREAM, Endpoint, TransportError, masked, not_chat, not_text, refused
+from evosyn.text.logprobs import Logprobs, aligned
 from evosyn.text.tool_calls import said_with, storable
 
+LOGPROBS = "logprobs"
+ASKED: Mapping[str, Json] = {LOGPROBS: True, "top_logprobs": 1}
+"""How log-probabilities are asked for; without the second llama.cpp sends twenty tokens in place of each."""
 LARGEST = 16 * 2**20
 """Bytes of one answer that are read at most."""
 READ = 1 << 18
@@ -45,6 +49,7 @@ class Answer:
         finish_reason: `stop`, `length`, `content_filter`, or what the endpoint says.
         cost: in dollars; None where the price is unknown.
         estimated: the tokens are not counted by the endpoint, but estimated from the texts.
+        logprobs: of the tokens of the text; None where they are not known.
     """
 
     text: str
@@ -54,6 +59,7 @@ class Answer:
     output_tokens: int
     cost: float | None
     estimated: bool = False
+    logprobs: Logprobs | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,9 @@ def answer_of(body: Mapping[str, Json], endpoint: Endpoint, request: Request) ->
     refusal = words(message.get("refusal"))
     if refusal.strip() and not text.strip():
         text, finish = refusal, "content_filter"
-    answer = Answer(masked(text, endpoint), finish, masked(reasoning, endpoint) or None, 0, 0, None)
+    kept = masked(text, endpoint)
+    likely = _logprobs_of(choice.get(LOGPROBS), kept)
+    answer = Answer(kept, finish, masked(reasoning, endpoint) or None, 0, 0, None, logprobs=likely)
     return _with_tokens(answer, _mapping(body.get("usage")), request)
 
 
@@ -169,6 +177,24 @@ def _with_tokens(answer: Answer, usage: Mapping[str, Json], request: Request) ->
         output_tokens=written if missing[1] else written_tokens or 0,
         estimated=any(missing),
     )
+
+
+def _logprobs_of(told: Json, text: str) -> Logprobs | None:
+    """What is said of the tokens of a text; None where that does not add up to it."""
+    listed = _mapping(told).get("content")
+    found = [_token_of(_mapping(one)) for one in listed] if isinstance(listed, list) else []
+    known = [one for one in found if one is not None]
+    return aligned(known, text) if len(known) == len(found) else None
+
+
+def _token_of(entry: Mapping[str, Json]) -> tuple[bytes, float] | None:
+    token, raw, value = entry.get("token"), entry.get("bytes"), entry.get("logprob")
+    if not isinstance(value, int | float) or not isinstance(token, str):
+        return None
+    try:
+        return bytes(raw) if isinstance(raw, list) else token.encode("utf-8", "surrogatepass"), float(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _counted(value: Json) -> int | None:

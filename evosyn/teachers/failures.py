@@ -7,24 +7,28 @@ retried here.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import get_args
+from functools import cache
 from urllib.parse import quote
 
 from evosyn.addresses import without_secrets
-from evosyn.chat import Purpose
 from evosyn.errors import UsageError
+from evosyn.lengths import setting
 from evosyn.records import Json
 
+log = logging.getLogger(__name__)
 SHOWN = 240
 """Characters of an answer that a message repeats."""
 SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 SECRET_FROM = 8
 """Letters from which the value of a variable may be a secret; a shorter one is a word such as `EMPTY`."""
+_BEFORE = r"(?:(?<![A-Za-z0-9_])|(?<=%[0-9A-Fa-f]{2})|(?<=\\[nrt]))"
+"""Where a word begins, behind an escape of a URL or of JSON too."""
 DRAWN = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[^\s/~.]\S{15,}")
 """What somebody drew by chance, and no word or path, which a reply may well say (`POSTGRES_PASSWORD=postgres`)."""
 LATER = "Look at the log of the server, or run `evosyn doctor --model ...`, and repeat the command when it answers"
@@ -39,8 +43,9 @@ QUOTA = re.compile(
 MODERATED = re.compile(r"moderat|flagged|content[_ ](filter|management)", re.I)
 STREAMS = re.compile(r"\bstream", re.I)
 CONTEXT = re.compile(
-    r"context[ _](length|window)|too many tokens|prompt is too long|max(imum|_tokens|_completion_tokens)\b[^.]{0,60}"
-    r"(too large|exceed|at most|greater than)|> ?\d+, which is the maximum",
+    r"context[ _](length|window|size|limit)|too many tokens|prompt is too long|"
+    r"max(imum|_tokens|_completion_tokens)\b[^.]{0,60}(too large|exceed|at most|greater than)|"
+    r"> ?\d+, which is the maximum",
     re.I,
 )
 
@@ -80,12 +85,11 @@ class TransportError(Exception):
 @dataclass(frozen=True)
 class Endpoint:
     """Where to send: model name, base URL (None: the provider's own), name of the key's variable (empty: no key is
-    sent), seconds for one call."""
+    sent)."""
 
     model: str
     base_url: str | None
     api_key_env: str | None
-    timeout_s: float
 
     @property
     def provider(self) -> str:
@@ -222,13 +226,6 @@ def _advice(kind: Failure, status: int, body: str, endpoint: Endpoint, purpose: 
     return LATER
 
 
-def setting(purpose: str, name: str = "KEY") -> str:
-    """How a parameter of requests for this purpose is set."""
-    section = "problem.params" if purpose == "problem" else f"draw.{purpose}"
-    key = f"--set {section if purpose in get_args(Purpose) else 'proposers.params'}.{name}=..."
-    return f"{key} (eval, calibrate: --max-tokens)" if purpose == "solution" else key
-
-
 def _about_key(status: int, endpoint: Endpoint) -> str:
     if endpoint.api_key_env == "":
         return "No key was sent: name its variable with api_key_env (--api-key-env, or student.api_key_env)"
@@ -281,8 +278,8 @@ def retry_after(headers: Mapping[str, Json]) -> float:
 
 
 def redacted(text: str, endpoint: Endpoint) -> str:
-    """The first 4,000 characters, without secrets; a key of the endpoint is one however short it is."""
-    for name, value in _secrets(endpoint, shortest=1):
+    """The first 4,000 characters, without the value of any variable that may hold a secret."""
+    for name, value in _secrets(endpoint):
         text = _without(text, name, value)
     return text[:4000]
 
@@ -290,27 +287,34 @@ def redacted(text: str, endpoint: Endpoint) -> str:
 def masked(text: str, endpoint: Endpoint) -> str:
     """A reply as it is kept, without the endpoint's key and the value of anything else in the environment that is a
     key by its name or its looks: which variable litellm reads is its own affair."""
-    for name, value in _secrets(endpoint, shortest=SECRET_FROM):
+    for name, value in _secrets(endpoint):
         if name == endpoint.variable or name.upper().endswith(("_API_KEY", "_TOKEN")) or DRAWN.fullmatch(value):
             text = _without(text, name, value)
     return text
 
 
-def _secrets(endpoint: Endpoint, shortest: int) -> Iterator[tuple[str, str]]:
-    """Variables that could hold a secret, with their values.
+@cache
+def warn_of_short_key(variable: str, key: str | None) -> None:
+    """Say once that a key is so short that it can be any word."""
+    if key and len(key) < SECRET_FROM:
+        log.warning(
+            "the key in %s has fewer than %d letters: it cannot be told from a word, and is not taken out of messages "
+            "and replies", variable, SECRET_FROM,
+        )  # fmt: skip
 
-    Args:
-        shortest: letters that the endpoint's own key has at least.
-    """
+
+def _secrets(endpoint: Endpoint) -> Iterator[tuple[str, str]]:
+    """Variables that could hold a secret, with their values."""
     for name, value in os.environ.items():
-        value, own = value.strip(), name == endpoint.variable
-        secret = len(value) >= SECRET_FROM and any(word in name.upper() for word in SECRET_WORDS)
-        if secret or (own and len(value) >= shortest):
+        value = value.strip()
+        named = name == endpoint.variable or any(word in name.upper() for word in SECRET_WORDS)
+        if named and len(value) >= SECRET_FROM:
             yield name, value
 
 
 def _without(text: str, name: str, value: str) -> str:
-    """Also as JSON and as a URL spell it."""
+    """Whole words alone; also as JSON and as a URL spell it."""
     for spelled in {value, json.dumps(value)[1:-1], quote(value, safe="")}:
-        text = text.replace(spelled, f"<{name}>")
+        if spelled in text:
+            text = re.sub(rf"{_BEFORE}{re.escape(spelled)}(?![A-Za-z0-9_])", lambda _: f"<{name}>", text)
     return text

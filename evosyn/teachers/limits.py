@@ -13,6 +13,7 @@ import asyncio
 import logging
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,6 +26,8 @@ SAID_AFTER_S = 10.0
 KEPT = "Replies received are kept, and the same command goes on"
 SLOW_START = 128
 """Calls in flight at the start; each answer adds one, while nothing is refused."""
+SPARE = 8
+"""One call waits at an endpoint for so many that it works at."""
 WINDOW_S = 0.5
 WINDOW_CALLS, CALLS_WHILE_RISING = 24, 4
 """Refusals are counted in windows of at least so much time and so many calls."""
@@ -121,6 +124,11 @@ class AdaptiveLimit:
                     self._leave()
                 raise
         return self._enter()
+
+    def serves(self, slots: int) -> None:
+        """The endpoint works at so many calls at once: a few more wait there, so that none of its places is idle."""
+        self._most = min(self._most, slots + max(1, slots // SPARE))
+        self._size = min(self._size, float(self._most))
 
     def succeeded(self, seconds: float) -> None:
         """Give the place back after an answer that took `seconds`."""
@@ -295,15 +303,20 @@ class Breaker:
     Args:
         patience_s: seconds without one success, counted from the first failure after the last success.
         place: whose endpoint it is, for messages.
+        usual_s: seconds without an answer that say nothing, since answers take so long, asked anew each time.
     """
 
-    def __init__(self, patience_s: float, place: str = "the endpoint") -> None:
-        self._patience_s, self._place = patience_s, place
+    def __init__(
+        self, patience_s: float, place: str = "the endpoint", usual_s: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        self._patience_s, self._place, self._usual_s = patience_s, place, usual_s
         self._failing_since: float | None = None
+        self._answered: float | None = None
         self._said = False
 
     def succeeded(self) -> None:
         self._failing_since, self._said = None, False
+        self._answered = asyncio.get_running_loop().time()
 
     def failed(self, error: TransportError) -> None:
         """
@@ -318,16 +331,18 @@ class Breaker:
         now = asyncio.get_running_loop().time()
         if self._failing_since is None:
             self._failing_since = now
-        failing = now - self._failing_since
-        if failing > self._patience_s:
+        failing, usual = now - self._failing_since, self._usual_s()
+        quiet = failing if self._answered is None else now - self._answered
+        patience = max(self._patience_s, usual)
+        if failing > patience:
             raise TeacherUnavailable(
-                f"{self._place} has answered nothing for {self._patience_s:.0f} s (last failure: {error}). "
+                f"{self._place} has answered nothing for {patience:.0f} s (last failure: {error}). "
                 f"{error.advice}. {KEPT}"
             )
-        if max(failing, error.retry_after) > SAID_AFTER_S and not self._said:
+        if max(failing, error.retry_after) > max(SAID_AFTER_S, usual) and not self._said:
             self._said = True
             pause = f" and asks for a pause of {error.retry_after:.0f} s" if error.retry_after > SAID_AFTER_S else ""
             log.warning(
-                "%s has answered nothing for %.0f s%s (%s); asked on until %.0f s", self._place, failing, pause, error,
-                self._patience_s,
+                "%s has answered nothing for %.0f s%s (%s); asked on until %.0f s",
+                self._place, quiet, pause, error, patience + quiet - failing,
             )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from evosyn.addresses import fault_of
+from evosyn.addresses import fault_of, is_this_machine
 from evosyn.budget import unpriced
 from evosyn.chat import Refusals
 from evosyn.configs.loading import SECRET
@@ -22,7 +22,7 @@ from evosyn.teachers._litellm import LitellmTransport
 from evosyn.teachers.adapting import Adapting
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher, Price
-from evosyn.teachers.failures import Endpoint
+from evosyn.teachers.failures import Endpoint, warn_of_short_key
 from evosyn.teachers.transports import CompatibleTransport, Transport
 
 COMPATIBLE = ("openai", "hosted_vllm", "ollama_chat", "lm_studio", "llamafile")
@@ -43,9 +43,11 @@ class LitellmConfig(PluginConfig):
         api_key_env: name of the environment variable with the key; by default the provider's usual one; empty: no key
             is sent.
         transport: `auto` takes plain aiohttp for a compatible endpoint with a `base_url`, litellm otherwise.
-        timeout_s: of one call.
+        timeout_s: of one call at least: it is longer where its tokens take longer at the usual rate, or calls before it
+            are being answered.
         retries: further attempts after a server error, a time-out or a broken connection.
-        hedge: ask again where a call hangs.
+        hedge: ask again where a call hangs; null does, but not on this machine, where a second call would take its
+            time from the others.
         requests_per_minute, tokens_per_minute: limits of the account.
         price_in, price_out: dollars for a million tokens, over those of litellm's list.
     """
@@ -56,7 +58,7 @@ class LitellmConfig(PluginConfig):
     transport: Literal["auto", "litellm", "compatible"] = "auto"
     timeout_s: float = Field(default=300.0, gt=0)
     retries: int = Field(default=4, ge=0)
-    hedge: bool = True
+    hedge: bool | None = None
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
     price_in: float | None = Field(default=None, ge=0)
@@ -89,8 +91,8 @@ def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:
             f"--model {model!r}: {provider} is a server of yours and has no address: give --base-url (such as "
             f"http://localhost:8000/v1), or student.base_url for a student alone, or set {place}"
         )
-    endpoint = Endpoint(model, config.base_url, config.api_key_env, config.timeout_s)
-    endpoint.key()
+    endpoint = Endpoint(model, config.base_url, config.api_key_env)
+    warn_of_short_key(endpoint.variable, endpoint.key())
     compatible = config.base_url is not None and provider in COMPATIBLE
     chosen: Transport
     listed: Price | None = None
@@ -103,6 +105,7 @@ def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:
     chat = ChatConfig(
         concurrency=tools.calls,
         retries=config.retries,
+        timeout_s=config.timeout_s,
         requests_per_minute=config.requests_per_minute,
         tokens_per_minute=config.tokens_per_minute,
         price_in=config.price_in,
@@ -111,7 +114,11 @@ def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:
     price = chat.price(listed) or listed
     if tools.budget.limits.max_cost is not None and (price is None or price(1, 1) is None):
         raise UsageError(unpriced(model))
-    chat = chat if config.hedge else chat.model_copy(update={"hedge": None})
-    transport = Adapting(chosen, tools.refusals.setdefault(model, Refusals()))
+    hedges = not is_this_machine(config.base_url) if config.hedge is None else config.hedge
+    chat = chat if hedges else chat.model_copy(update={"hedge": None})
+    known = tools.refusals.setdefault(f"{model} at {endpoint.url}", Refusals())
     kept = ReplyCache(tools.replies)
-    return ChatTeacher(model, transport, chat, kept, tools.budget, endpoint.url, listed, reasoning=tools.reasoning)
+    return ChatTeacher(
+        model, Adapting(chosen, known), chat, kept, tools.budget, endpoint.url, listed, reasoning=tools.reasoning,
+        known=known,
+    )  # fmt: skip

@@ -19,6 +19,7 @@ from typing import Annotated, Literal
 
 from evosyn.chat import Request
 from evosyn.errors import UsageError
+from evosyn.lengths import with_length
 from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.teachers._local import Engine, LocalAsk, open_engine
@@ -26,6 +27,7 @@ from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import Failure, TransportError
+from evosyn.teachers.transports import Served
 
 PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens", "stop", "chat_template_kwargs")
 SAMPLED_BYTES = 1 << 16
@@ -61,6 +63,9 @@ class LocalTransport:
             self._working = asyncio.create_task(self._work())
         return await answer
 
+    async def served(self) -> Served:
+        return Served()
+
     async def aclose(self) -> None:
         self._closed = True
         if self._engine is not None:
@@ -72,7 +77,7 @@ class LocalTransport:
         unknown = sorted(set(request.params) - set(PARAMETERS))
         if unknown:
             raise UsageError(f"--model local: it does not know the parameter {unknown[0]!r}; {', '.join(PARAMETERS)}")
-        params = dict(request.params)
+        params = with_length(request.params, request.length)
         stop = params.pop("stop", None) or ()
         return LocalAsk(
             messages=[{"role": message.role, "content": message.content} for message in request.messages],

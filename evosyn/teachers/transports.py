@@ -6,9 +6,14 @@ the environment by name at the moment of the call.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 from evosyn.chat import Request
+from evosyn.lengths import with_length
 from evosyn.records import Json
 from evosyn.teachers.completions import LARGEST, Answer, Received, read
 from evosyn.teachers.failures import (
@@ -23,16 +28,30 @@ from evosyn.teachers.failures import (
 )
 from evosyn.text.tool_calls import as_chat
 
+log = logging.getLogger(__name__)
 CONNECT_S = 10.0
-"""Seconds in which an endpoint must take a connection."""
+"""Seconds in which an endpoint must take a connection, and say what it serves."""
+WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length")
+"""Names of a model's window in lists of models: of vLLM, OpenRouter and Together, Groq, Mistral."""
 NO_KEY = "no-key"
 """What a served model is sent, which needs none."""
 
 
+class Served(NamedTuple):
+    """What a server says of itself: tokens of prompt and reply together, and calls that it works at at once."""
+
+    window: int | None = None
+    slots: int | None = None
+
+
 class Transport(Protocol):
-    """Sends one request. Raises TransportError; never retries by itself."""
+    """Sends one request, and waits until it is cancelled. Raises TransportError; never retries by itself."""
 
     async def send(self, request: Request) -> Answer: ...
+
+    async def served(self) -> Served:
+        """Asked once; never raises."""
+        ...
 
     async def aclose(self) -> None: ...
 
@@ -48,19 +67,42 @@ class CompatibleTransport:
     async def send(self, request: Request) -> Answer:
         import aiohttp
 
-        body = {"model": self._model, "messages": messages_of(request), **dict(request.params), **format_of(request)}
+        params = with_length(request.params, request.length)
+        body = {"model": self._model, "messages": messages_of(request), **params, **format_of(request)}
         try:
             async with self._open().post(self._endpoint.url, json=body, allow_redirects=False) as response:
                 return read(await _received(response, self._endpoint), self._endpoint, request)
         except aiohttp.ConnectionTimeoutError:
             raise unreachable(f"took no connection in {CONNECT_S:g} s", self._endpoint) from None
-        except TimeoutError as error:
-            raise TransportError(Failure.TIMEOUT, f"no answer in {self._endpoint.timeout_s:g} s") from error
         except aiohttp.ClientConnectorError as error:
             raise unreachable(_unconnected(error, self._endpoint), self._endpoint) from error
         except (aiohttp.ClientError, ConnectionError) as error:
             told = redacted(f"the connection broke: {type(error).__name__}: {error}", self._endpoint)
             raise TransportError(Failure.TRANSPORT, told) from error
+
+    async def served(self) -> Served:
+        base = (self._endpoint.base_url or "").rstrip("/")
+        props = await self._told(f"{base.removesuffix('/v1')}/props")
+        own = props.get("default_generation_settings")
+        found = Served(_whole(own if isinstance(own, dict) else {}, "n_ctx"), _whole(props, "total_slots"))
+        if found.window is not None:
+            return found
+        listed = (await self._told(f"{base}/models")).get("data")
+        models = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        same = [one for one in models if one.get("id") == self._model] or models[:1] * (len(models) == 1)
+        return found._replace(window=next((_whole(one, *WINDOWS) for one in same), None))
+
+    async def _told(self, url: str) -> dict[str, Json]:
+        """The JSON object at an address, empty where there is none."""
+        import aiohttp
+
+        try:
+            async with asyncio.timeout(CONNECT_S), self._open().get(url, allow_redirects=False) as response:
+                value: Json = json.loads((await _received(response, self._endpoint)).raw)
+        except (aiohttp.ClientError, OSError, TimeoutError, TransportError, ValueError, RecursionError) as error:
+            log.debug("%s tells nothing of its window: %s", url, error)
+            return {}
+        return value if isinstance(value, dict) else {}
 
     async def aclose(self) -> None:
         if self._session is not None:
@@ -74,10 +116,16 @@ class CompatibleTransport:
             key = self._endpoint.key() or NO_KEY
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
-                timeout=aiohttp.ClientTimeout(total=self._endpoint.timeout_s, sock_connect=CONNECT_S),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
                 headers={"Authorization": f"Bearer {key}"},
             )
         return self._session
+
+
+def _whole(told: Mapping[str, Json], *names: str) -> int | None:
+    """The first of these that is a whole number above 0."""
+    found = (told.get(name) for name in names)
+    return next((one for one in found if isinstance(one, int) and not isinstance(one, bool) and one > 0), None)
 
 
 async def _received(response: Any, endpoint: Endpoint) -> Received:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from evosyn.chat import Reply, Request
 from evosyn.errors import UsageError
+from evosyn.lengths import given_length, start_of
 from evosyn.records import content_id
 from evosyn.text.tokenizers import reasoning_of
 from evosyn.thinking import settled
@@ -84,7 +85,7 @@ class PolicyTeacher:
             for turns, request in zip(shown, requests, strict=True)
         ]
         fitting = [at for at, size in enumerate(sizes) if size < context]
-        wanted = int(params.get("max_tokens") or TokenSampling.max_tokens)
+        wanted = start_of(requests[0].purpose, given_length(params) or TokenSampling.max_tokens)
         sampling = TokenSampling(
             temperature=float(params.get("temperature", 1.0)),
             top_p=float(params.get("top_p", 1.0)),

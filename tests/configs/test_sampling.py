@@ -16,7 +16,7 @@ def test_what_is_given_stands_over_the_defaults_and_null_sends_none(kind: type, 
     given = getattr(config.draw, key.partition(".")[2])
     assert given == {"max_tokens": 16000, "temperature": None, "top_p": 0.9}
     other = config.draw.testing if key.endswith("solution") else config.draw.solution
-    assert other == {"temperature": 1.0, "max_tokens": 4096}
+    assert other == {"temperature": 1.0, "max_tokens": "auto"}
     assert load_config(kind, sets=[f"{key}={given}".replace("None", "null")]).draw == config.draw
 
 

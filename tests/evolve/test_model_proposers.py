@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from evosyn.ports import ModelTools, Proposal, ProposalContext, Proposer, Repair
 from evosyn.records import Candidate, Elite, Evaluation
 from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.strategies.genome import StrategyGenome
+from tests.teachers.asking import windowed
 
 STRATEGIES = StrategyGenome()
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
@@ -252,3 +254,42 @@ def test_a_recording_replays_without_a_model_and_says_what_it_lacks(tmp_path: Pa
         registry.make("teachers", f"replay:{tmp_path}/text@openai/m", TeacherTools())
     with pytest.raises(UsageError, match="no such file"):
         registry.make("teachers", f"replay:{tmp_path}/none@openai/m", TeacherTools())
+
+
+def test_what_matters_least_of_a_prompt_is_left_out_where_the_window_is_small() -> None:
+    marks = {"tried": "I weigh testings.", "other": "# another program", "seen": "seed 7: criterion 1"}
+    tried = [Tried(f"c_{n}", None, f"{marks['tried']} {n} " + "and so on " * 9, 0.2, "new", 1, 2) for n in range(6)]
+    other = elite(f"{marks['other']}\n{PARENT}" + "# a remark\n" * 60, 0.2, (1, 0))
+    parent = elite(PARENT, 0.25, (0, 1), [f"{marks['seen']}, {n}" for n in range(20)])
+    given = context(parent=parent, inspirations=(other,), attempts=tuple(tried))
+    shown: list[str] = []
+
+    async def main(url: str) -> Proposal:
+        teacher = registry.make("teachers", "litellm:openai/m", TeacherTools(), {"base_url": url})
+        try:
+            return await registry.make("proposers", "diff", ModelTools(STRATEGIES, teacher)).propose(given)
+        finally:
+            await teacher.aclose()
+
+    def script(body: Mapping[str, object], _: int) -> str:
+        shown.append(body["messages"][-1]["content"])  # type: ignore[index]
+        return DIFF
+
+    with ScriptedServer(script) as server:
+        asyncio.run(main(server.base_url))
+    (whole,) = shown
+    always = [STRATEGIES.task.strip(), PARENT.strip(), whole[whole.rindex("#") :]]
+    assert all(text in whole for text in [*always, *marks.values()])
+    left = []
+    for share in (1.2, 1.1, 1.05, 1.0, 0.95, 0.9, 0.8):
+        shown.clear()
+        with ScriptedServer(script, refuse=[windowed(int(1.5 * share * len(whole) / 4))]) as server:
+            proposal = asyncio.run(main(server.base_url))
+        assert proposal.candidates and all(text in shown[-1] for text in always)
+        left.append([name for name, text in marks.items() if text in shown[-1]])
+    assert left[0] and left[-1] in ([], ["seen"]) and all(set(b) <= set(a) for a, b in pairwise(left))
+    assert ["other", "seen"] in left, f"{left}: attempts go first"
+
+    with ScriptedServer(script, refuse=[windowed(400)]) as server:
+        lost = asyncio.run(main(server.base_url))
+    assert (lost.candidates, lost.waste) == ((), "too-long")

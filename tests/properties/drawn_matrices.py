@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from evosyn.records import Digests, ParsedCall, PassMatrix
 
@@ -23,6 +24,11 @@ def drawn_matrices(draw: st.DrawFn) -> PassMatrix:
     def values(count: int) -> Digests | None:
         return rng.integers(0, 2**64, (rows, count), np.uint64) if draw(st.booleans()) else None
 
+    def logprobs(count: int) -> NDArray[np.float64] | None:
+        found = -rng.random(count).round(4)
+        found[rng.random(count) < 0.3] = np.nan
+        return found if draw(st.booleans()) else None
+
     return PassMatrix(
         "p",
         rng.choice(list(LETTERS), (rows, columns)),
@@ -38,4 +44,6 @@ def drawn_matrices(draw: st.DrawFn) -> PassMatrix:
         values_NMC=tuple(map(values, counts)) if draw(st.booleans()) else None,
         solution_similarity_MM=rng.random((rows, rows)).round(4) if draw(st.booleans()) else None,
         testing_similarity_NN=rng.random((columns, columns)).round(4) if draw(st.booleans()) else None,
+        solution_logprob_M=logprobs(rows),
+        testing_logprob_N=logprobs(columns),
     )

@@ -29,7 +29,7 @@ FIELDS |= MAYBE
 def same(seen: Any, value: Any) -> None:
     """Equal values; whatever is an array cannot be written to."""
     if isinstance(value, np.ndarray):
-        assert seen.tolist() == value.tolist()
+        np.testing.assert_array_equal(seen, value)
         with pytest.raises(ValueError, match="read-only"):
             seen[...] = 0
         with pytest.raises(ValueError, match="WRITEABLE"):

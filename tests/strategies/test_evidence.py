@@ -44,6 +44,9 @@ def test_all_that_a_matrix_of_verdicts_alone_lacks_is_unknown_and_nothing_that_o
     assert unknown(evidence_of(plain)) == {*MAYBE} - {"verdicts"}
     texts = {"solution_texts": ("a", "b", ""), "testing_texts": ("", "")}
     held = replace(plain, durations_MN=np.array([[0, 0], [0, 0.1], [0, 0]]), statement="", payload={}, **texts)
+    likely = {"solution_logprob_M": np.array([np.nan, -0.1, -2]), "testing_logprob_N": np.array([-0.5, np.nan])}
+    assert unknown(evidence_of(held)) == {"calls", "values", "solution_logprob", "testing_logprob"}
+    held = replace(held, **likely)
     assert unknown(evidence_of(held)) == {"calls", "values"}
     assert unknown(evidence_of(replace(held, testing_texts=()))) >= {"testing_texts", "calls", "values"}
     assert unknown(evidence_of(replace(held, durations_MN=np.zeros((3, 2))))) == {"durations", "calls", "values"}
@@ -87,3 +90,16 @@ def test_values_are_numbered_by_first_appearance_and_tell_nothing_but_which_are_
         program = f"def rank(e):\n    assert e.values[1] is None\n    return e.values[0][:, {case}], [0, 0]\n"
         found = _harness.main(program, pack([evidence]), {"screen": 1, "budget_s": 60.0})
         assert np.frombuffer(found["scores"])[:4].tolist() == numbers
+
+
+def test_log_probabilities_of_which_none_is_known_are_unknown() -> None:
+    verdicts = np.array([list("PF"), list("FP"), list("FF")])
+    matrix = PassMatrix(
+        "p", verdicts, solution_logprob_M=np.array([np.nan, -0.1, -2]), testing_logprob_N=np.array([np.nan, np.nan])
+    )
+    evidence = evidence_of(matrix)
+    assert evidence.testing_logprob_N is None
+    np.testing.assert_array_equal(evidence.solution_logprob_M, [np.nan, -0.1, -2])
+    part = select(evidence, np.array([2, 0]), np.array([1]))
+    np.testing.assert_array_equal(part.solution_logprob_M, [-2, np.nan])
+    assert select(evidence, np.array([0]), np.array([1])).solution_logprob_M is None

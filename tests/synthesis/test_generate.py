@@ -2,16 +2,21 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import text
 
 from evosyn.chat import Reply
 from evosyn.domains import domain, load_pools
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.jobs import Limits
-from evosyn.records import Problem, Testing
-from evosyn.synthesis.generate import DrawConfig, Want, draw_pool, draw_pools, examples_for, named_reason
+from evosyn.records import Json, Problem, Testing
+from evosyn.simulation.scripted_server import ScriptedServer
+from evosyn.synthesis.generate import DrawConfig, Want, added, draw_pool, draw_pools, examples_for, named_reason
+from tests.teachers.asking import made, windowed
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 
@@ -180,3 +185,37 @@ def test_everybody_is_told_the_limits_they_will_run_under():
     asked = shown(SEEDS[0])
     assert "2 s of processor time" in asked["solution", 0]
     assert "10 s in all" in asked["testing", 0]
+
+
+@pytest.mark.parametrize("name", ["builtin:python-seeds", "builtin:math-seeds"])
+def test_examples_and_then_the_view_are_left_out_where_a_window_is_small(name: str) -> None:
+    problems = [pool.problem for pool in load_pools(name)][:3]
+    asked: dict[bool, list[str]] = {True: [], False: []}
+    domains = {problem.domain: domain(problem.domain) for problem in problems}
+
+    def drawn(window: int, *, bounded: bool) -> None:
+        def script(body: Mapping[str, Json], _: int) -> str:
+            asked[bounded].append(body["messages"][-1]["content"])
+            return "nothing that can be used"
+
+        with ScriptedServer(script, refuse=[windowed(window)]) as server:
+            config = DrawConfig(attempts=1, in_flight=1)
+            teacher = made(base_url=server.base_url, calls=1)
+            draw_pools(problems, teacher, domains, solutions=1, testings=1, config=config)
+
+    drawn(10**6, bounded=False)
+    testings = [text for text in asked[False] if any(other.statement in text for other in problems[1:])]
+    drawn(max(map(len, testings)) // 4, bounded=True)
+    assert len(asked[True]) == len(asked[False]) == 6
+    for whole, cut in zip(asked[False], asked[True], strict=True):
+        kept, *others = sorted(problems, key=lambda one: -whole.rfind(one.statement.strip()))
+        assert kept.statement.strip() in cut, "the problem itself stays"
+        assert whole == cut or not any(other.statement.strip() in cut for other in others)
+    assert any(whole != cut for whole, cut in zip(asked[False], asked[True], strict=True))
+
+
+@given(text(), text(), text(), text())
+def test_what_was_added_is_found(before: str, more: str, less: str, behind: str) -> None:
+    found = added(before + more + behind, before + less + behind)
+    assert found in more and added(before + more + behind, before + behind) in before + more + behind
+    assert len(added(before + more + behind, before + behind)) == len(more)

@@ -1,13 +1,14 @@
 """What tests of teachers share: one that asks a scripted server, and how it is asked."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Reply, Request
 from evosyn.ports import TeacherTools
+from evosyn.simulation.scripted_server import Refusal, Refuse
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.litellm import LitellmConfig, create
 
@@ -50,3 +51,16 @@ def many(teacher: ChatTeacher, requests: list[Request]) -> list[Reply]:
         return list(await asyncio.gather(*(teacher.complete(request) for request in requests)))
 
     return run(teacher, gather)
+
+
+def windowed(window: int, *, told: bool = True) -> Refuse:
+    """Refuses what is longer, four letters a token, with or without the numbers."""
+
+    def refuse(body: Mapping[str, Any]) -> Refusal | None:
+        prompt = sum(len(message["content"]) for message in body["messages"]) // 4 + 1
+        if prompt + body.get("max_tokens", 0) <= window:
+            return None
+        why = f"maximum context length is {window} tokens, and your request has {prompt} input tokens"
+        return Refusal(400, {"error": {"message": why if told else "too many tokens"}})
+
+    return refuse

@@ -121,7 +121,7 @@ class FullDisk(ReplyCache):
 
 def test_a_reply_that_the_disk_does_not_take_is_paid_for_and_nobody_waits_for_its_part() -> None:
     with ScriptedServer(echo) as server:
-        endpoint = Endpoint("openai/m", server.base_url, None, 10.0)
+        endpoint = Endpoint("openai/m", server.base_url, None)
         budget = Budget(BudgetConfig(max_calls=1))
         teacher = ChatTeacher("openai/m", CompatibleTransport(endpoint), ChatConfig(), FullDisk(), budget)
         with pytest.raises(OSError, match="No space"):

@@ -129,7 +129,7 @@ def test_an_endpoint_that_dies_on_the_way_loses_no_request_and_ends_the_run_afte
     with ScriptedServer(echo) as server:
         teacher = ChatTeacher(
             "openai/m",
-            CompatibleTransport(Endpoint("openai/m", server.base_url, None, 10.0)),
+            CompatibleTransport(Endpoint("openai/m", server.base_url, None)),
             ChatConfig(patience_s=1.0, retries=0),
             ReplyCache(None),
             Budget(BudgetConfig()),
@@ -228,7 +228,9 @@ def test_a_request_that_is_bad_without_its_schema_too_says_nothing_about_schemas
 
     with ScriptedServer(echo) as server:
         replies = run(made(base_url=server.base_url), both)
-        assert server.counts.structured == 2, "the first one was refused for its temperature"
+        assert server.counts.structured == 3, (
+            "the first one was refused for its temperature, with log-probabilities too"
+        )
     assert [reply.failure for reply in replies] == ["bad-request", None]
 
 

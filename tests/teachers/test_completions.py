@@ -12,7 +12,7 @@ from evosyn.chat import Message, Request
 from evosyn.teachers.completions import Answer, Received, about_tokens, read
 from evosyn.teachers.failures import Endpoint, Failure, TransportError
 
-ENDPOINT = Endpoint("openai/m", "http://localhost:1/v1", None, 10.0)
+ENDPOINT = Endpoint("openai/m", "http://localhost:1/v1", None)
 ASKED = Request((Message("user", "What is it? " * 10),), "solution")
 PROMPT = about_tokens("What is it? " * 10)
 COUNTED = {"prompt_tokens": 31, "completion_tokens": 7}

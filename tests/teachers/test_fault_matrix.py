@@ -73,7 +73,7 @@ ENDS = {
         always(404, {"error": {"message": "no model m"}}), r"HTTP 404: no model m.*asked for the model 'm'.*/v1"
     ),
     "400, too long for its context": Row(always(400, LONG), r"HTTP 400: .*2048.*--set draw\.solution\.max_tokens", 16),
-    "400 to everything": Row(always(400, {"error": "top_p must be 1"}), r"top_p must be 1.*sampling parameters", 16),
+    "400 to everything": Row(always(400, {"error": "top_p must be 1"}), r"top_p must be 1.*sampling parameters", 17),
     "500": Row(always(500, "boom", kind="text/plain"), r"HTTP 500: boom \(2 times\).*log of the server", 3),
     "502 with a page": Row(always(502, PAGE), r"HTTP 502: Bad gateway nginx \(2 times\)", 3),
     "200 with a page": Row(always(200, PAGE), r"text/html, which is no chat completion: Bad gateway.*--base-url"),
@@ -89,7 +89,7 @@ ENDS = {
         always(200, 'data: {"choices": [{"delta": {"content": "a"}}]}\n\n', kind="text/event-stream"),
         r"but of a stream of events.*answer as a whole",
     ),
-    "400, it streams only": Row(always(400, {"error": {"message": "stream must be true"}}), r"answer as a whole", 16),
+    "400, it streams only": Row(always(400, {"error": {"message": "stream must be true"}}), r"answer as a whole", 17),
     "points to another address": Row(
         always(307, "", headers={"Location": "https://other.example/v1?key=k"}),
         r"HTTP 307 points to https://other\.example/v1\?\.\.\., and no redirect is followed.*--base-url",

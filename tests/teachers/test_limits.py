@@ -183,3 +183,23 @@ def test_the_breaker_opens_only_after_a_time_without_any_answer() -> None:
 
     loop.run_until_complete(main())
     loop.close()
+
+
+def test_a_pause_that_answers_usually_take_is_no_silence(caplog: pytest.LogCaptureFixture) -> None:
+    loop, usual = VirtualLoop(), 200.0
+    breaker = Breaker(300.0, "m at http://here", lambda: usual)
+
+    async def main() -> None:
+        breaker.succeeded()
+        await asyncio.sleep(100)
+        breaker.failed(TransportError(Failure.TIMEOUT, "given up after 300 s"))
+        await asyncio.sleep(150)
+        breaker.failed(TransportError(Failure.TIMEOUT, "given up after 300 s"))
+        assert not caplog.records
+        await asyncio.sleep(51)
+        breaker.failed(TransportError(Failure.TIMEOUT, "given up after 300 s"))
+
+    loop.run_until_complete(main())
+    loop.close()
+    (said,) = [one.getMessage() for one in caplog.records]
+    assert "answered nothing for 301 s" in said, "since its last answer, not since the first failure after that"

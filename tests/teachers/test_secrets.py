@@ -45,7 +45,7 @@ def test_a_key_that_an_endpoint_repeats_is_not_told(name: str, endpoint: str, mo
     monkeypatch.setenv(name, SECRET)
 
     async def ask() -> None:
-        transport = CompatibleTransport(Endpoint("openai/m", endpoint, name, 10.0))
+        transport = CompatibleTransport(Endpoint("openai/m", endpoint, name))
         try:
             await transport.send(Request((Message("user", "hello"),), "solution"))
         finally:
@@ -86,12 +86,12 @@ def test_a_missing_key_is_said_before_litellm_is_imported(monkeypatch: pytest.Mo
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setitem(sys.modules, "litellm", None)
     with pytest.raises(UsageError, match="--model openai/m: the environment variable OPENAI_API_KEY is not set"):
-        LitellmTransport(Endpoint("openai/m", None, None, 10.0))
+        LitellmTransport(Endpoint("openai/m", None, None))
 
 
 def test_a_key_is_taken_out_however_it_is_spelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_LOGIN", 'a"secret/of+mine\n')
-    endpoint = Endpoint("openai/m", "http://localhost:1/v1", "MY_LOGIN", 10.0)
+    endpoint = Endpoint("openai/m", "http://localhost:1/v1", "MY_LOGIN")
     said = 'plain a"secret/of+mine, JSON a\\"secret/of+mine, URL a%22secret%2Fof%2Bmine'
     assert redacted(said, endpoint) == "plain <MY_LOGIN>, JSON <MY_LOGIN>, URL <MY_LOGIN>"
 
@@ -120,7 +120,7 @@ def test_a_word_of_a_reply_is_kept_though_a_variable_holds_it(
     name: str, value: str, kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
-    endpoint = Endpoint("openai/m", "http://localhost:1/v1", "MY_LOGIN", 10.0)
+    endpoint = Endpoint("openai/m", "http://localhost:1/v1", "MY_LOGIN")
     text = f"connect('{value}')"
     assert (masked(text, endpoint) == text) is kept
     assert value not in redacted(text, endpoint)
@@ -130,7 +130,7 @@ def test_a_key_under_a_name_that_litellm_alone_knows_is_neither_kept_nor_called_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TOGETHERAI_API_KEY", SECRET)
-    endpoint = Endpoint("together_ai/m", None, None, 10.0)
+    endpoint = Endpoint("together_ai/m", None, None)
     assert masked(f"it is {SECRET}", endpoint) == "it is <TOGETHERAI_API_KEY>"
     assert refused(401, "no", endpoint, {}).advice.startswith(
         "The key that litellm read for together_ai is not valid there: correct it"
@@ -157,3 +157,43 @@ def test_no_more_of_an_answer_is_read_than_a_reply_can_be_long(transport: str) -
         with pytest.raises(TeacherUnavailable, match="longer than 16 MiB"):
             many(made(base_url=server.base_url, transport=transport), [ask("q")])
         assert server.counts.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "said", "kept"),
+    [
+        ("x", "the next text exceeds x", True),
+        ("seven77", "it is seven77", True),
+        ("longenough", "it is longenough-er: longenough.", False),
+        ("longenough", "prolongenough, longenoughs, longenough_, longenough2", True),
+        ("sk-Aa1_bcdefgh", "Bearer sk-Aa1_bcdefgh\nnext", False),
+    ],
+)
+def test_a_value_is_taken_out_as_a_whole_word_of_eight_letters_or_more(
+    value: str, said: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", value)
+    endpoint = Endpoint("openai/m", "http://localhost:1/v1", None)
+    for take_out in (redacted, masked):
+        assert (take_out(said, endpoint) == said) is kept
+        assert kept or value not in take_out(said, endpoint).replace("-er", "")
+    assert refused(400, said, endpoint, {}).body == redacted(said, endpoint)
+
+
+@pytest.mark.parametrize("before", ["key%3D", "key=", "\\n", '"', "(", "\u952e"])
+def test_a_value_is_taken_out_behind_whatever_escapes_or_divides(before: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    endpoint = Endpoint("openai/m", "http://localhost:1/v1", None)
+    assert redacted(f"{before}{SECRET}!", endpoint) == f"{before}<OPENAI_API_KEY>!"
+
+
+def test_a_key_too_short_to_be_told_from_a_word_is_sent_and_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SHORT_ONE_KEY", "x")
+    with ScriptedServer(echo, required_key="x") as server:
+        for _ in range(2):
+            teacher = made(base_url=server.base_url, api_key_env="SHORT_ONE_KEY")
+            assert many(teacher, [ask("an extra text")])[0].text.startswith("an extra text #")
+    (told,) = [one.getMessage() for one in caplog.records]
+    assert "SHORT_ONE_KEY has fewer than 8 letters" in told

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
 from evosyn.chat import Message, Parsed, Reply, Request, roomier
 from evosyn.codeblocks import without_repeats
+from evosyn.configs.section import Parameters
 from evosyn.evolve.ideas import idea_of
 from evosyn.ports import Briefing, ModelTools, PluginConfig, Proposal, ProposalContext, Told, Tried
-from evosyn.records import Candidate, Elite, Json
+from evosyn.records import Candidate, Elite
 from evosyn.templates import render
 
 PROMPTS = "evosyn.evolve"
@@ -29,6 +30,7 @@ GLOSSARY = "# Functions that these programs call\nThey are there for your progra
 UNUSABLE = {
     "prose": "it holds no program",
     "truncated": "it was cut; be shorter",
+    "window-full": "it was cut; be shorter",
     "does-not-parse": "what it holds is not Python, or was cut",
     "no-entry-point": "none of its programs defines the function that the contract asks for",
     "diff-does-not-apply": "the lines to replace do not stand in the program to improve",
@@ -48,15 +50,16 @@ class ModelProposerConfig(PluginConfig):
 
     Attributes:
         temperature: of every call.
-        max_tokens: of one reply; one that was cut is asked for once more with more room.
+        max_tokens: of one reply: a number, or what replies took so far; one that was cut is asked for once more with
+            more room.
         params: further sampling parameters, over these two.
         prompt_tokens: about how long a prompt may be (estimated at 3.5 characters a token).
         repair: one more call when a reply cannot be used.
     """
 
     temperature: float = Field(default=0.8, ge=0.0, le=2.0)
-    max_tokens: int = Field(default=4096, ge=16)
-    params: dict[str, Json] = Field(default_factory=dict)
+    max_tokens: Annotated[int, Field(ge=16)] | Literal["auto"] = "auto"
+    params: Parameters = Field(default_factory=dict)
     prompt_tokens: int = Field(default=8000, ge=1000)
     repair: bool = True
 
@@ -76,10 +79,19 @@ class Instructions:
 
 
 class PromptPart(NamedTuple):
-    """A part of the prompt; one that does not fit is left out, or cut behind a line."""
+    """A part of the prompt; one that does not fit is left out, or cut behind a line. What is needed stays in any case
+    where the window of a model takes less than all of them."""
 
     text: str
     by_line: bool = False
+    needed: bool = False
+
+    @property
+    def optional(self) -> list[str]:
+        """What of it may be left out, the end of its lines first."""
+        lines = [] if self.needed else self.text.split("\n")
+        half = len(lines) // 2 if self.by_line else 0
+        return [passage for passage in ("\n".join(lines[half:]), "\n".join(lines[:half])) if passage]
 
 
 class ModelProposer:
@@ -106,14 +118,15 @@ class ModelProposer:
     async def propose(self, context: ProposalContext) -> Proposal:
         """See `ports.Proposer.propose`."""
         asked = self._instructions(context)
-        request = self._request(self._messages(self._prompt(context, asked)), context)
+        prompt, optional = self._prompt(context, asked)
+        request = replace(self._request(self._messages(prompt), context), optional=optional)
         reply = await self._teacher.complete(request)
         replies, found = [reply], self._found(reply, context)
         again = roomier(request, reply)
         if found.value is None and self._config.repair and reply.failure is None:
             repair = render(PROMPTS, "prompts/repair.md", reason=UNUSABLE.get(found.reason, found.reason))
             told = (Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
-            again = self._request((*request.messages, *told), context)
+            again = replace(request, messages=(*request.messages, *told))
         if again != request:
             replies.append(await self._teacher.complete(again))
             found = self._found(replies[-1], context)
@@ -175,7 +188,8 @@ class ModelProposer:
         same = found.value is not None and found.value.strip() in (shown[0].strip(), broken.strip())
         return Parsed(None, "unchanged") if same else found
 
-    def _prompt(self, context: ProposalContext, asked: Instructions) -> str:
+    def _prompt(self, context: ProposalContext, asked: Instructions) -> tuple[str, tuple[str, ...]]:
+        """The prompt, and what of it may be left out, the first of them first."""
         evaluation = context.parent.evaluation
         brief = self._genome.brief(context) if isinstance(self._genome, Briefing) else Told()
         head = {
@@ -191,8 +205,12 @@ class ModelProposer:
         if not brief.evidence:
             lines = (line if line.startswith(" ") else f"- {line}" for line in evaluation.feedback)
             brief = brief._replace(evidence=tuple(lines))
-        sections = "\n\n".join(_fitting(_sections(context, asked, brief), room))
-        return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + f"\n{direction}{asked.text}"
+        parts = list(_fitting(_sections(context, asked, brief), room))
+        optional = [passage for part in reversed(parts) for passage in part.optional]
+        optional += [text.strip() for text in (direction, head["data"]) if text]
+        sections = "\n\n".join(part.text for part in parts)
+        prompt = render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + f"\n{direction}{asked.text}"
+        return prompt, tuple(optional)
 
 
 def _sections(context: ProposalContext, asked: Instructions, brief: Told) -> Iterator[PromptPart]:
@@ -205,7 +223,7 @@ def _sections(context: ProposalContext, asked: Instructions, brief: Told) -> Ite
         yield PromptPart("\n".join([GLOSSARY, *brief.glossary]))
     for elite, text in zip(context.others, others, strict=True):
         if elite.candidate.id in needed:
-            yield PromptPart(text)
+            yield PromptPart(text, needed=True)
     if brief.evidence:
         yield PromptPart("\n".join(["# What happened when it ran", *brief.evidence]), by_line=True)
     for elite, text in zip(context.others, others, strict=True):
@@ -236,7 +254,7 @@ def _told(attempt: Tried, context: ProposalContext) -> str:
     return f"- {by}: {SAID.get(change, change)}{gave}: {attempt.idea or '(nothing was said)'}"
 
 
-def _fitting(sections: Iterator[PromptPart], room: int) -> Iterator[str]:
+def _fitting(sections: Iterator[PromptPart], room: int) -> Iterator[PromptPart]:
     for section in sections:
         text = section.text
         if len(text) > room:
@@ -245,7 +263,7 @@ def _fitting(sections: Iterator[PromptPart], room: int) -> Iterator[str]:
                 continue
             text = "\n".join(lines)
         room -= len(text) + 2
-        yield text
+        yield section._replace(text=text)
 
 
 def shown_score(elite: Elite) -> str:

@@ -125,6 +125,8 @@ READERS: dict[str, Callable[..., Any]] = {
     "values": _more("values", _values),
     "solution_similarity": _more("solution_similarity", lambda _pack, data, m, _n: np.frombuffer(data).reshape(m, m)),
     "testing_similarity": _more("testing_similarity", lambda _pack, data, _m, n: np.frombuffer(data).reshape(n, n)),
+    "solution_logprob": _more("solution_logprob", lambda _pack, data, _m, _n: np.frombuffer(data)),
+    "testing_logprob": _more("testing_logprob", lambda _pack, data, _m, _n: np.frombuffer(data)),
 }
 DTYPES = {
     "passed": np.bool_,

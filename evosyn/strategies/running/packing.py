@@ -77,6 +77,8 @@ def _more(
         "values": None if values is None else [None if one is None else _values(one) for one in values],
         "solution_similarity": _bytes(evidence.solution_similarity_MM),
         "testing_similarity": _bytes(evidence.testing_similarity_NN),
+        "solution_logprob": _bytes(evidence.solution_logprob_M),
+        "testing_logprob": _bytes(evidence.testing_logprob_N),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, model_validator
 
-from evosyn.configs.section import Sampling, Section
+from evosyn.configs.section import SAMPLED, Sampling, Section
 from evosyn.errors import UsageError
 from evosyn.evolve.curriculum import CurriculumConfig
 from evosyn.synthesis.mutations.mutator import MutationConfig
@@ -47,7 +47,7 @@ class DriftConfig(Section):
 
     solutions: int = Field(default=4, ge=2, description="Written from the new statement, and from the old one.")
     most: float = Field(default=0.35, ge=0, le=1, description="By which the share that passes may fall.")
-    sampling: Sampling = Field(default_factory=lambda: {"temperature": 0.8, "max_tokens": 4096})
+    sampling: Sampling = Field(default_factory=lambda: {**SAMPLED, "temperature": 0.8})
 
 
 class CoevolutionConfig(Section):

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from evosyn.addresses import fault_of
 from evosyn.configs.loading import SECRET
-from evosyn.configs.section import Sampling, Section
+from evosyn.configs.section import SAMPLED, Sampling, Section
 from evosyn.environments import SEEDS
 from evosyn.environments.ladder import LadderConfig
 from evosyn.evaluators.learnability import Objective
@@ -40,7 +40,7 @@ class AuthorConfig(Section):
     per_keyword: int = Field(default=8, ge=1)
     shown: int = Field(default=2, ge=1, le=8)
     attempts: int = Field(default=2, ge=1, le=10)
-    sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 8192})
+    sampling: Sampling = Field(default_factory=lambda: dict(SAMPLED))
 
 
 class JudgingConfig(Section):
@@ -57,7 +57,7 @@ class JudgingConfig(Section):
     revisions: int = Field(default=1, ge=0, le=3)
     reviews: int = Field(default=0, ge=0, le=16)
     attempts: int = Field(default=2, ge=1, le=10)
-    sampling: Sampling = Field(default_factory=lambda: {"temperature": 0.7, "max_tokens": 4096})
+    sampling: Sampling = Field(default_factory=lambda: {**SAMPLED, "temperature": 0.7})
 
 
 class StudentConfig(Section):
@@ -121,7 +121,7 @@ class CrosscheckConfig(Section):
     verifiers: int = Field(default=1, ge=1, le=16)
     strategy: str = "exclusion"
     attempts: int = Field(default=2, ge=1, le=10)
-    sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
+    sampling: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     execute: LimitsConfig = LimitsConfig(cpu_s=2.0, budget_s=10.0)
 
 
@@ -157,7 +157,6 @@ class VariationConfig(ProposersConfig):
     arms: dict[str, float] = Field(default={"knobs": 3.0, "rewrite": 2.0, "crossover": 1.0}, min_length=1)
     burst: int = Field(default=2, ge=1, le=64)
     around: int = Field(default=3, ge=1, le=64)
-    params: dict[str, Json] = Field(default_factory=lambda: {"max_tokens": 8192})
 
 
 class AdmissionConfig(JudgingConfig):

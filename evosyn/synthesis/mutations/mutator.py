@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pydantic import Field
 
 from evosyn.chat import Reply, Request
-from evosyn.configs.section import Sampling, Section
+from evosyn.configs.section import SAMPLED, Sampling, Section
 from evosyn.randomness import SeedTree
 from evosyn.synthesis.mutations.asking import (
     DISTRACTOR,
@@ -41,7 +41,7 @@ class MutationConfig(Section):
     plain: float = Field(default=0.0, ge=0, description="Weight of nothing more.")
     tries: int = Field(default=5, ge=1, le=MOST_TRIES, description="Replies that a mutation may cost.")
     most_alike: float = Field(default=0.6, gt=0, le=1, description="BLEU with the parent that is too much.")
-    sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 2048})
+    sampling: Sampling = Field(default_factory=lambda: dict(SAMPLED))
 
 
 @dataclass(frozen=True)

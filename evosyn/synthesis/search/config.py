@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from evosyn.configs.section import PluginSection
+from evosyn.configs.section import Parameters, PluginSection
 from evosyn.evaluators.behaviour import DEFAULT_AXES
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.arms import named_arm
@@ -77,7 +77,7 @@ class ProposersConfig(BaseModel):
     burst: int = Field(default=16, ge=1, le=512)
     around: int = Field(default=AROUND, ge=1, le=512)
     bandit: bool = True
-    params: dict[str, Json] = {}
+    params: Parameters = {}
     options: dict[str, dict[str, Json]] = {}
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from evosyn.evolve.arms import named_arm
 from evosyn.evolve.loop import CALLS_OF_ONE
+from evosyn.lengths import AUTO, given_length, start_of
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Problem
 from evosyn.synthesis.estimate import PROBES, Phase, Sampled, Sampling, figures
@@ -119,6 +120,6 @@ def _longest(config: SearchSettings) -> _Lengths:
         shared = plugin.shared({"params": own.params})
         made = plugin.configured({**shared, **own.options.get(name, {}), **own.options.get(text, {})})
         prompt = int(getattr(made, "prompt_tokens", _Lengths().prompt))
-        reply = getattr(made, "params", {}).get("max_tokens") or getattr(made, "max_tokens", _Lengths().reply)
-        found = _Lengths(max(found.prompt, prompt), max(found.reply, int(reply or 0)))
+        given = given_length({"max_tokens": getattr(made, "max_tokens", None), **getattr(made, "params", {})})
+        found = _Lengths(max(found.prompt, prompt), max(found.reply, start_of("strategy", given or AUTO)))
     return found if found.prompt else _Lengths()

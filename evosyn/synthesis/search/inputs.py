@@ -17,6 +17,7 @@ from evosyn.dataset import read_rejects, write_rejects
 from evosyn.domains import load_pools
 from evosyn.errors import PUT_BACK, CorruptRun, FormatError, InputError, TeacherUnavailable, UsageError
 from evosyn.evolve.stopping import StopConfig
+from evosyn.lengths import remedy_of, setting
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.origins import Origin
 from evosyn.pools import write_pools
@@ -359,12 +360,13 @@ def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: s
         return
     sizes = [(len(pool.solutions), len(pool.testings)) for pool in drawn.pools]
     smaller = that_work(sizes, config.scoring)
+    remedy = remedy_of([row.reason.removeprefix("reply-") for row in drawn.rejects], "solution")
     raise TeacherUnavailable(
         f"{teacher}: only {usable} of {len(drawn.pools)} seeds usable, {FEWEST} are needed; {named(left_out)}. "
         f"Of its {drawn.usage.calls} replies these could not be used: {reasons(drawn.rejects) or 'none'}; each is a "
-        f"line of {run.file('rejects.jsonl')}. No pool is stored. "
-        "Another model, or other settings (`--set draw.solution.max_tokens=...`, `draw.testing`, `draw.attempts`), "
-        "may give more" + (f"; or ask for less: {smaller}" if smaller else "")
+        f"line of {run.file('rejects.jsonl')}. No pool is stored. Another model, or other settings "
+        f"({remedy or setting('solution')}, `draw.testing`, `draw.attempts`), may give more"
+        + (f"; or ask for less: {smaller}" if smaller else "")
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from evosyn.configs.section import Sampling, Section
+from evosyn.configs.section import SAMPLED, Sampling, Section
 from evosyn.environments.ladder import LadderConfig
 from evosyn.synthesis.environments.config import AdmissionConfig
 
@@ -48,7 +48,7 @@ class DraftingConfig(Section):
     shown: int = Field(default=2, ge=1, le=8, description="Environments in each (ours).")
     floor: float = Field(default=0.2, ge=0, le=1, description="Share of those shown that are seeds.")
     weight: float = Field(default=0.3, gt=0, description="Of the author's advantages, where it is the student.")
-    sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 8192})
+    sampling: Sampling = Field(default_factory=lambda: dict(SAMPLED))
 
 
 class BandConfig(Section):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from evosyn.configs.section import Sampling, Section
+from evosyn.configs.section import SAMPLED, Sampling, Section
 from evosyn.limits import LimitsConfig
 from evosyn.records import Json
 from evosyn.workbench import WorkbenchConfig
@@ -49,7 +49,7 @@ class ToolsConfig(Section):
     agreement: float = Field(default=0.8, ge=0, le=1)
     debug: int = Field(default=3, ge=0, le=8)
     attempts: int = Field(default=2, ge=1, le=10)
-    sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
+    sampling: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     execute: LimitsConfig = LimitsConfig(cpu_s=1.0, budget_s=10.0)
 
 
@@ -71,7 +71,7 @@ class MakeWorldsConfig(Section):
     tasks: int = Field(default=40, ge=0)
     unexecuted: bool = False
     attempts: int = Field(default=2, ge=1, le=10)
-    sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 8192})
+    sampling: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     sizes: SizesConfig = SizesConfig()
     tools: ToolsConfig = ToolsConfig()
     workbench: WorkbenchConfig = WorkbenchConfig()
