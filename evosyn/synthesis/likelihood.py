@@ -14,9 +14,11 @@ from evosyn.chat import Reply
 from evosyn.records import Json, ParsedCall, ParsedCalls
 from evosyn.text.logprobs import Logprobs, Span, mean, piece_of, values_in
 
-_BETWEEN = r'\W*(?:"?(?:output|expected\w*|is|answer)\W*)?(?<![-\d.])'
-"""Between what goes into a call and what must come out: `) ==`, `],`, `], "output":`, the fences of two blocks."""
-_ENDS = r"(?![\d.]|[eE][-+\d]|[*/+%-])"
+_BEGINS, _SIGNS = r"(?<![\w.-])", r"[^\w\[\]{}]*"
+_WORDS = r"(?i:expected(?:_?output)?|outputs?|answer|result|returns?|is)"
+_BETWEEN = rf"{_SIGNS}(?:{_WORDS}{_SIGNS})?(?<![-\d.])"
+"""Between what goes into a call and what must come out: `==`, `,`, `, "output":`, the fences of two blocks."""
+_ENDS = r"(?!\d|\.\d|[eE][-+\d]|[*/+%-])"
 
 
 def solution_details(drawn: Sequence[tuple[Reply, str]]) -> list[dict[str, Json]]:
@@ -62,9 +64,10 @@ def _last(plain: str, call: ParsedCall, end: int) -> Span | None:
         return None
     given, wanted = (_one_spelling(one)[0] for one in call)
     quoted = [_one_spelling(json.dumps(one, ensure_ascii=False))[0] for one in call]
-    listed = given[1:] if given[:1] == "[" else given
-    for before, after in ((listed, wanted), quoted, (given, wanted)):
-        pattern = re.compile(f"{re.escape(before)}{_BETWEEN}({re.escape(after)}){_ENDS}") if after else None
+    for before, after in ((given, wanted), quoted):
+        begins = _BEGINS if before[:1].isalnum() else ""
+        said = f"(?={begins}{re.escape(before)}{_BETWEEN}({re.escape(after)}){_ENDS})"
+        pattern = re.compile(said) if after else None
         matches = [one.span(1) for one in pattern.finditer(plain, 0, end)] if pattern else []
         if matches:
             return Span(*matches[-1])

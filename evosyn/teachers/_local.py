@@ -21,8 +21,9 @@ from evosyn.errors import UsageError
 from evosyn.records import Json
 from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import Failure, TransportError
+from evosyn.text.logprobs import aligned
 from evosyn.text.reasoning import MARK_CHARS, prefill_of
-from evosyn.text.tokenizers import completion_texts, marks_are_special
+from evosyn.text.tokenizers import completion_texts, marks_are_special, pieces_of
 
 log = logging.getLogger(__name__)
 GREEDY = 1e-4
@@ -128,13 +129,15 @@ class TransformersEngine:
             for told in (f"a prompt of {len(one)} input tokens, the context length is {context}" for one in prompts)
         ]
         if fits:
-            rows = self._generate([asks[at] for at in fits], [prompts[at] for at in fits], context)
-            for at, row in zip(fits, rows, strict=True):
-                found[at] = self._answer(asks[at], prompts[at], row)
+            rows, logprobs = self._generate([asks[at] for at in fits], [prompts[at] for at in fits], context)
+            for at, row, known in zip(fits, rows, logprobs, strict=True):
+                found[at] = self._answer(asks[at], prompts[at], row, known)
         return found
 
-    def _generate(self, asks: Sequence[LocalAsk], prompts: Sequence[list[int]], context: int) -> list[list[int]]:
-        """The new tokens of each row, as far as its own end or limit."""
+    def _generate(
+        self, asks: Sequence[LocalAsk], prompts: Sequence[list[int]], context: int
+    ) -> tuple[list[list[int]], list[list[float]]]:
+        """The new tokens of each row, as far as its own end or limit, and the log-probability of each."""
         import torch
         from transformers import GenerationConfig
 
@@ -143,6 +146,7 @@ class TransformersEngine:
         ends = self._ends()
         limits = [min(ask.max_tokens, context - len(prompt)) for ask, prompt in zip(asks, prompts, strict=True)]
         longest = min(max(limits), context - width)
+        logprobs: list[list[float]] = []
         with torch.inference_mode():
             made = self._model.generate(
                 **padded,
@@ -152,14 +156,14 @@ class TransformersEngine:
                     eos_token_id=ends,
                     pad_token_id=self._tokenizer.pad_token_id,
                 ),
-                logits_processor=[_sampler(asks)],
+                logits_processor=[_sampler(asks, logprobs)],
                 stopping_criteria=[_limits(limits, width, self._stopped), _stops(asks, width, self._tokenizer)],
             )
         rows = []
         for row, limit in zip(made[:, width:].tolist(), limits, strict=True):
             end = next((at + 1 for at, token in enumerate(row) if token in ends), len(row))
             rows.append(row[: min(end, limit)])
-        return rows
+        return rows, [[step[at] for step in logprobs[: len(row)]] for at, row in enumerate(rows)]
 
     def _ends(self) -> list[int]:
         named = self._model.generation_config.eos_token_id
@@ -167,13 +171,17 @@ class TransformersEngine:
             named = self._tokenizer.eos_token_id
         return [named] if isinstance(named, int) else list(named or [])
 
-    def _answer(self, ask: LocalAsk, prompt: Sequence[int], row: Sequence[int]) -> Answer:
+    def _answer(self, ask: LocalAsk, prompt: Sequence[int], row: Sequence[int], logprobs: Sequence[float]) -> Answer:
         if self._stopped.is_set():
             raise TransportError(Failure.TRANSPORT, "stopped")
-        said = prefill_of(self._tokenizer.decode(prompt[-MARK_CHARS:])) + completion_texts(self._tokenizer, [row])[0]
+        prefill = prefill_of(self._tokenizer.decode(prompt[-MARK_CHARS:]))
+        said = prefill + completion_texts(self._tokenizer, [row])[0]
+        written = row[:-1] if row and row[-1] in self._ends() else row
+        pieces = [(prefill, 0.0)] * bool(prefill) + [*zip(pieces_of(self._tokenizer, written), logprobs, strict=False)]
         text, found = cut_at(said, ask.stop)
         ended = found or (bool(row) and row[-1] in self._ends())
-        return Answer(text, "stop" if ended else "length", None, len(prompt), len(row), 0.0)
+        known = aligned(((piece.encode(), value) for piece, value in pieces), text)
+        return Answer(text, "stop" if ended else "length", None, len(prompt), len(row), 0.0, logprobs=known)
 
 
 class VllmEngine:
@@ -203,8 +211,12 @@ class VllmEngine:
 
     def _of_vllm(self, output: Any) -> Answer:
         first, prompt = output.outputs[0], output.prompt_token_ids
-        text = prefill_of(self._tokenizer.decode(prompt[-MARK_CHARS:])) + first.text
-        return Answer(text, first.finish_reason or "stop", None, len(prompt), len(first.token_ids), 0.0)
+        prefill, finish = prefill_of(self._tokenizer.decode(prompt[-MARK_CHARS:])), first.finish_reason or "stop"
+        chosen = [told[token] for token, told in zip(first.token_ids, first.logprobs or (), strict=False)]
+        pieces = [(prefill, 0.0)] * bool(prefill) + [(one.decoded_token or "", one.logprob) for one in chosen]
+        text = prefill + first.text
+        known = aligned(((piece.encode(), value) for piece, value in pieces), text)
+        return Answer(text, finish, None, len(prompt), len(first.token_ids), 0.0, logprobs=known)
 
     def _sampling(self, ask: LocalAsk) -> Any:
         return self._vllm.SamplingParams(
@@ -215,6 +227,7 @@ class VllmEngine:
             stop=list(ask.stop) or None,
             skip_special_tokens=not marks_are_special(self._tokenizer),
             seed=ask.seed,
+            logprobs=0,
         )
 
 
@@ -244,8 +257,9 @@ def _require_template(tokenizer: Any, path: Path) -> None:
         )
 
 
-def _sampler(asks: Sequence[LocalAsk]) -> Any:
-    """Draws the next token of each row with the row's own generator; leaves it as the only possible one."""
+def _sampler(asks: Sequence[LocalAsk], logprobs: list[list[float]]) -> Any:
+    """Draws the next token of each row with the row's own generator; leaves it as the only possible one, and adds the
+    log-probabilities that the model gave them, at a temperature of 1."""
     import torch
 
     draws = [random.Random(ask.seed) for ask in asks]
@@ -264,6 +278,7 @@ def _sampler(asks: Sequence[LocalAsk]) -> Any:
                 below = below[: max(1, kept)]
             place = int(torch.searchsorted(below, draw.random() * below[-1]))
             chosen[at] = tokens[min(place, len(below) - 1)]
+        logprobs.append(scores.float().log_softmax(dim=-1).gather(1, chosen[:, None])[:, 0].tolist())
         return torch.full_like(scores, -torch.inf).scatter_(1, chosen[:, None], 0.0)
 
     return process

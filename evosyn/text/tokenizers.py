@@ -43,3 +43,14 @@ def completion_texts(tokenizer: Any, rows: Sequence[Sequence[int]]) -> list[str]
     ends = [max((at for at, one in enumerate(row, 1) if int(one) not in special), default=0) for row in rows]
     cut = [row[:end] for row, end in zip(rows, ends, strict=True)]
     return list(tokenizer.batch_decode(cut, skip_special_tokens=False))
+
+
+def pieces_of(tokenizer: Any, row: Sequence[int]) -> list[str]:
+    """The part of its text that each token ends; empty for one that is left out, or that ends no character."""
+    skip, found, begun, done = not marks_are_special(tokenizer), list[str](), 0, 0
+    for at in range(len(row)):
+        before, now = (tokenizer.decode(row[begun:end], skip_special_tokens=skip) for end in (done, at + 1))
+        whole = len(now) > len(before) and not now.endswith("\ufffd")
+        found.append(now[len(before) :] if whole else "")
+        begun, done = (done, at + 1) if whole else (begun, done)
+    return found

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,18 @@ from evosyn.domains.math_answer import MathAnswer
 from evosyn.jobs import Limits
 from evosyn.matrices import matrix_from_json, matrix_to_json
 from evosyn.ports import Sandbox, VerdictCache
-from evosyn.records import Invalid, Json, ParsedCall, ParsedCalls, PassMatrix, Problem, Ranking, Solution, Testing
+from evosyn.records import (
+    Invalid,
+    Json,
+    ParsedCall,
+    ParsedCalls,
+    PassMatrix,
+    Problem,
+    Provenance,
+    Ranking,
+    Solution,
+    Testing,
+)
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of, select, unknown
@@ -155,6 +168,20 @@ def test_a_cache_and_a_file_give_the_same_evidence_again(sandbox: Sandbox, tmp_p
         np.testing.assert_array_equal(one_similarity(other), one_similarity(first))
         for one, two in zip(first.values_NMC or (), other.values_NMC or (), strict=True):
             np.testing.assert_array_equal(one, two)  # type: ignore[arg-type]
+
+
+def test_what_a_model_said_of_its_texts_is_the_mean_over_equal_ones(sandbox: Sandbox) -> None:
+    def said(of: Solution | Testing, **detail: Json) -> Any:
+        return replace(of, provenance=Provenance("m", detail=detail))
+
+    told = [{"logprob": {"mean": mean, "sum": -9.0, "tokens": 9}} for mean in (-0.1, -0.3)]
+    solutions = [said(SOLUTIONS[0], **told[0]), SOLUTIONS[1], said(SOLUTIONS[0], **told[1]), said(SOLUTIONS[2])]
+    testings = [said(TESTINGS[0], logprobs=[-1.0, -2.0]), said(TESTINGS[1], logprobs=[None, None]), TESTINGS[2]]
+    executor = CrossExecutor(Judge(sandbox, DOMAINS, Limits(cpu_s=2.0), None))
+    (matrix,), bare = executor.matrices([(PROBLEM, solutions, testings)]), matrix_of(sandbox)
+    np.testing.assert_array_equal(matrix.solution_logprob_M, [-0.2, np.nan, -0.2, np.nan])
+    np.testing.assert_array_equal(matrix.testing_logprob_N, [-1.5, np.nan, np.nan])
+    assert bare.solution_logprob_M is None and bare.testing_logprob_N is None
 
 
 def test_nothing_human_of_a_problem_reaches_strategies(sandbox: Sandbox) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,16 @@ def chat(text: str, seed: int = 0, **more: object) -> LocalAsk:
 def test_a_reply_does_not_depend_on_what_else_is_in_the_batch(engine: TransformersEngine) -> None:
     asks = [chat("one two" * length, seed=length, temperature=0.5 + length / 4) for length in range(6)]
     together = engine.answers(asks)
-    assert together == [engine.answers([one])[0] for one in asks]
+    alone = [engine.answers([one])[0] for one in asks]
+    plain = [[replace(answer, logprobs=None) for answer in some] for some in (together, alone)]  # type: ignore[type-var]
+    assert plain[0] == plain[1]
+    for one, other in zip(together, alone, strict=True):
+        counts = [[count for count, _ in answer.logprobs or ()] for answer in (one, other)]  # type: ignore[union-attr]
+        values = [[value for _, value in answer.logprobs or ()] for answer in (one, other)]  # type: ignore[union-attr]
+        assert counts[0] == counts[1] and values[0] == pytest.approx(values[1], abs=1e-3)
+    assert any(answer.logprobs for answer in together), (
+        "of texts that end in the middle of a character nothing is known"
+    )  # type: ignore[union-attr]
     assert len({answer.text for answer in together}) == 6  # type: ignore[union-attr]
 
 
@@ -111,6 +121,10 @@ def test_the_share_of_a_token_among_samples_is_its_probability(engine: Transform
     prompt = tokenizer.apply_chat_template(asks[0].messages, add_generation_prompt=True, return_dict=False)
     with torch.inference_mode():
         shares = (network(torch.tensor([prompt])).logits[0, -1].float() / 0.3).softmax(-1)
+    with torch.inference_mode():
+        likely = network(torch.tensor([prompt])).logits[0, -1].float().log_softmax(-1)
+    (first,) = engine.answers([LocalAsk([{"role": "user", "content": "sum"}], 1, 0.0, max_tokens=1)])
+    assert first.logprobs == ((len(first.text), pytest.approx(float(likely.max()), abs=1e-3)),)  # type: ignore[union-attr]
     best = int(shares.argmax())
     expected = float(shares[best])
     assert abs(drawn.count(tokenizer.decode([best], skip_special_tokens=True)) / 400 - expected) < 0.08
@@ -220,8 +234,8 @@ def test_vllm_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_pat
     """Against a module with the documented signatures of vLLM; the library itself does not install here."""
 
     class SamplingParams:
-        def __init__(self, *, temperature, top_p, top_k, max_tokens, stop, skip_special_tokens, seed) -> None:
-            assert skip_special_tokens
+        def __init__(self, *, temperature, top_p, top_k, max_tokens, stop, skip_special_tokens, seed, logprobs) -> None:
+            assert skip_special_tokens and logprobs == 0
             self.all = (temperature, top_p, top_k, max_tokens, stop, seed)
 
     class LLM:
@@ -239,9 +253,10 @@ def test_vllm_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_pat
                     prompt_token_ids=[1, 2],
                     outputs=[
                         types.SimpleNamespace(
-                            text=f"{chat[0]['content']} {params.all} {chat_template_kwargs}",
+                            text=(said := f"{chat[0]['content']} {params.all} {chat_template_kwargs}"),
                             finish_reason="length",
                             token_ids=[3],
+                            logprobs=[{9: None, 3: types.SimpleNamespace(decoded_token=said, logprob=-0.25)}],
                         )
                     ],
                 )
@@ -257,6 +272,7 @@ def test_vllm_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_pat
         "b (1.0, 1.0, -1, 12, None, 6) {'enable_thinking': False}",
         "c (1.0, 1.0, -1, 12, ['x'], 7) None",
     ]
+    assert answers[0].logprobs == ((len(answers[0].text), -0.25),)
     assert (answers[0].finish_reason, answers[0].input_tokens, answers[0].output_tokens) == ("length", 2, 1)
 
 
