@@ -23,7 +23,7 @@ from evosyn.domains import rounds_of
 from evosyn.ports.agents import Agent, Ways
 from evosyn.ports.worlds import WorldKind
 from evosyn.records import Json, Problem
-from evosyn.running.ledger import TRANSIENT
+from evosyn.running.ledger import UNPAID
 from evosyn.shell_world import Need, ShellWorld, world_in
 from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import BASH, ToolUse, Trajectory
@@ -213,7 +213,7 @@ class _Work:
     async def ask(self, request: Request) -> Reply:
         reply = await self._ask(len(self.replies), request)
         self.replies.append(reply)
-        if reply.failure in TRANSIENT:
+        if reply.failure in UNPAID:
             raise ReplyLost(reply.failure)
         return reply
 

@@ -16,7 +16,7 @@ from evosyn.domains.tool_use import place_in
 from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem
-from evosyn.running.ledger import TRANSIENT
+from evosyn.running.ledger import UNPAID
 from evosyn.templates import render
 from evosyn.text.tool_dialects import SPELLINGS
 from evosyn.thinking import without_thinking
@@ -65,7 +65,7 @@ class ModelUser:
         reason = ""
         for attempt in range(TRIES):
             reply = await self._teacher.complete(replace(request, sample=TRIES * sample + attempt))
-            if reply.failure in TRANSIENT:
+            if reply.failure in UNPAID:
                 raise ReplyLost(f"user: {reply.failure}")
             text = _words(reply)
             reason = reply.failure or leak(place, text)

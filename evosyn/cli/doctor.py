@@ -207,6 +207,8 @@ def _model(model: str, options: dict[str, str]) -> Iterator[Finding]:
         remedy = "" if works else "problems are asked for as JSON: expect unusable replies, or choose a stronger model"
         yield Finding(f"model {model}, {what}", works, said, remedy, needed=works)
     for refusals in tools.refusals.values():
+        if refusals.window:
+            yield Finding(f"model {model}, window", True, f"{refusals.window:,} tokens of prompt and reply together")
         for name, other in refusals.parameters.items():
             yield Finding(f"model {model}, {name}", True, f"is refused; {other or 'nothing'} is sent in its place")
 

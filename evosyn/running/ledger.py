@@ -31,8 +31,10 @@ T = TypeVar("T", bound=Item)
 Key: TypeAlias = tuple[int, str, int, int]
 """(index, kind, slot, attempt): names one request of a run."""
 TRANSIENT = frozenset({"timeout", "server", "transport", "rate"})
-"""Failures that say nothing about the request: not kept, so that a resumed run asks again."""
-NEVER_CAME = TRANSIENT | {"bad-request", TOO_LONG}
+"""Failures that say nothing about the request; a resumed run asks again."""
+UNPAID = TRANSIENT | {TOO_LONG}
+"""Failures of calls that came to nothing: not kept, since the next start may have another window."""
+NEVER_CAME = UNPAID | {"bad-request"}
 """Failures after which there is no answer of the model's: nothing is known of it."""
 LOST = frozenset(f"reply-{failure}" for failure in TRANSIENT)
 """The same as reasons why nothing came of a request."""
@@ -174,7 +176,7 @@ class Ledger(Generic[T]):
 
     async def _pay(self, key: Key, request: Request, teacher: Teacher) -> Reply:
         reply = settled(await teacher.complete(request), AUTO)
-        if reply.failure in TRANSIENT:
+        if reply.failure in UNPAID:
             return reply
         paid = PaidReply(key, _digest(request), replace(reply, seconds=round(reply.seconds, 3)))
         first = key[2:] == (0, 0)

@@ -42,6 +42,8 @@ SECOND_CALLS = 8
 USELESS_AT_FIRST = 16
 """Requests that were refused or answered by nothing before the first text, after which the endpoint is taken for the
 fault."""
+FITTINGS = 3
+"""Calls for one request that are refused for its length, at most."""
 NO_ANSWER = ("empty", CUT, OTHER)
 """Failures of replies that came and hold nothing for a reader."""
 ENDS_THE_RUN = frozenset({Failure.AUTH, Failure.PAYMENT})
@@ -161,7 +163,7 @@ class ChatTeacher:
         if kept is not None:
             self.budget.spent.cached += 1
             kept = settled(kept, self._form)
-            self._room.saw(request, kept)
+            self._room.saw(replace(request, messages=()), kept)  # how much of the prompt was sent is not known
             return kept
         if key in self._in_flight:
             return await asyncio.shield(self._in_flight[key])
@@ -346,12 +348,13 @@ class ChatTeacher:
             TooLong: it cannot fit.
         """
         request = replace(request, params={name: value for name, value in request.params.items() if value is not None})
+        attempt = 0
         while True:
-            sent = self._room.fitted(request)
+            sent, attempt = self._room.fitted(request), attempt + 1
             try:
                 return await self._call(key, sent)
             except TransportError as error:
-                if error.kind is not Failure.BAD_REQUEST or not CONTEXT.search(error.body):
+                if attempt == FITTINGS or error.kind is not Failure.BAD_REQUEST or not CONTEXT.search(error.body):
                     raise
                 if not self._room.learned(sent, error.body):
                     await self._ask_what_it_serves()
