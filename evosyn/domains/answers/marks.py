@@ -1,4 +1,4 @@
-"""Where the final answer of a reply stands: in its last box or tag, behind `####` on its last line, or behind "answer is".
+"""Where a final answer stands: in the last box or tag of a reply, behind `####` on its last line, or behind "answer".
 
 All is linear in the text.
 """
