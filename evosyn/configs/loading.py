@@ -91,7 +91,7 @@ def preset_names() -> list[str]:
 
 def _read_preset(name: str) -> Json:
     if name not in preset_names():
-        raise UsageError(f"--preset {name!r}: no such preset; known: {', '.join(preset_names())}")
+        raise UsageError(f"--preset {name!r}: no such preset; {nearest(name, preset_names())}")
     return _read_yaml(name, (resources.files("evosyn.configs") / "presets" / f"{name}.yaml").read_text())
 
 
