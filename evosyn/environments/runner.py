@@ -79,8 +79,8 @@ datetime.__module__, _datetime.datetime = "datetime", datetime
 del datetime
 exec(compile({source!r}, "<environment>", "exec"), globals())
 """
-"""Runs a program years later, where no common period is the same: another year modulo 2 to 5, the other half of year and
-month, a weekend for a day of work, a morning for an afternoon. What reads the clock gives something else than before."""
+"""Runs a program years later, where no common period is the same: another year modulo 2 to 5, the other half of year
+and month, a weekend for a day of work, a morning for an afternoon. What reads the clock gives something else."""
 
 
 @dataclass(frozen=True)
