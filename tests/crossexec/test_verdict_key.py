@@ -147,6 +147,7 @@ IMPORTS = {
     "where it is there": ("if 1: import outside_helper", "pass", "outside_helper.py"),
     "through another": ("import outside_through", "pass", "outside_helper.py"),
     "a namespace": ("import outside_ns.inner.deep", "pass", "outside_ns/inner/deep.py"),
+    "a namespace itself": ("import outside_ns\nfrom outside_ns import flat", "pass", "outside_ns/flat.py"),
     "from a namespace": ("from outside_ns import flat", "pass", "outside_ns/flat.py"),
     "within a namespace": ("from . import flat", "pass", "outside_ns/flat.py", "outside_ns/outside_domain.py"),
     "above, in a namespace": ("from ..flat import f", "pass", "outside_ns/flat.py", "outside_ns/inner/__init__.py"),
