@@ -46,29 +46,11 @@ def probe(name: str, as_json: bool) -> None:
         raise CheckFailed(f"the sandbox {name!r} protects too little here; see docs/sandbox.md")
 
 
-SOURCES = (
-    ({"of_rooms", "base"}, {"name"}),
-    ({"of_rooms", "from_docker"}, {"name"}),
-    ({"of_rooms", "from_tar"}, {"name"}),
-    ({"of_rooms"}, {"name", "suite", "mirror"}),
-    ({"dockerfile"}, {"tag"}),
-    ({"suite"}, {"tag", "mirror"}),
-    (set[str](), {"tag", "packages", "packages_from"}),
-)
-"""What an image is made from: the options that say so, and those that mean something beside them."""
-
-
-def _refuse_unused(ctx: click.Context) -> None:
-    """
-    Raises:
-        UsageError: of the options that are given, one says nothing about an image from the others.
-    """
-    given = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
-    if not any(needed <= given <= needed | beside for needed, beside in SOURCES):
-        names = ", ".join(one.opts[0] for one in ctx.command.params if one.name in given)
-        raise UsageError(
-            f"{names}: do not go together: an image has one source; see docs/sandbox.md and docs/os-shell.md"
-        )
+SOURCES = {
+    "of_rooms base": "name", "of_rooms from_docker": "name", "of_rooms from_tar": "name",
+    "of_rooms": "name suite mirror", "dockerfile": "tag", "suite": "tag mirror", "": "tag packages packages_from",
+}  # fmt: skip
+"""The options that say what an image is made from, and those that mean something beside them."""
 
 
 @command.command("build-image")
@@ -98,7 +80,14 @@ def build_image(
     named: nothing is fetched. The second is made by debootstrap (as root), or comes from Docker or a tar, as root or as
     a user with a range of ids.
     """
-    _refuse_unused(click.get_current_context())
+    ctx = click.get_current_context()
+    named = [
+        one for one in ctx.command.params if ctx.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
+    ]
+    options = {one.name for one in named}
+    if not any(set(source.split()) <= options <= {*source.split(), *more.split()} for source, more in SOURCES.items()):
+        told = "do not go together: an image has one source; see docs/sandbox.md and docs/os-shell.md"
+        raise UsageError(f"{', '.join(one.opts[0] for one in named)}: {told}")
     packages_from = given.pop("packages_from")
     if of_rooms:
         echo(_rooms_image(suite, mirror, **given))
