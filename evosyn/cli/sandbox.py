@@ -81,13 +81,11 @@ def build_image(
     a user with a range of ids.
     """
     ctx = click.get_current_context()
-    named = [
-        one for one in ctx.command.params if ctx.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
-    ]
-    options = {one.name for one in named}
-    if not any(set(source.split()) <= options <= {*source.split(), *more.split()} for source, more in SOURCES.items()):
+    options = {str(one.name): one.opts[0] for one in ctx.command.params}
+    named = {name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if not any(set(source.split()) <= named <= {*source.split(), *more.split()} for source, more in SOURCES.items()):
         told = "do not go together: an image has one source; see docs/sandbox.md and docs/os-shell.md"
-        raise UsageError(f"{', '.join(one.opts[0] for one in named)}: {told}")
+        raise UsageError(f"{', '.join(options[name] for name in options if name in named)}: {told}")
     packages_from = given.pop("packages_from")
     if of_rooms:
         echo(_rooms_image(suite, mirror, **given))

@@ -58,10 +58,8 @@ def unlike(version: str, held: Protection | None, wanted: Protection) -> str:
         there, here = (f"{one.backend} {one.level} ({one.version})" for one in (held, wanted))
         return f"its sandbox is {there}, that of the others {here}; see `evosyn doctor` there"
     there, here = (", ".join(one.packages) or "no packages" for one in (held, wanted))
-    same = held.programs == wanted.programs
-    return (
-        "" if same else f"its programs see other files ({there}) than the others' ({here}); install the same versions"
-    )
+    told = f"its programs see other files ({there}) than those of the others ({here}); install the same versions"
+    return "" if held.programs == wanted.programs else told
 
 
 def _joined(address: str) -> Any:
