@@ -8,7 +8,7 @@ import importlib.util
 import logging
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import machinery, metadata
 from pathlib import Path
 
@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 
 _BY_NAME = ("__import__", "find_spec", "import_module", "run_module")
 _LOADERS = (*_BY_NAME, "run_path", "spec_from_file_location")
-_owners = functools.cache(metadata.packages_distributions)
 
 
 @functools.cache
@@ -29,6 +28,7 @@ def sources_of(kind: type) -> str:
     """Of every package, or module by itself, that a class and its bases are from and that these import, when it is
     first asked for; "" where all are ours or Python's. Where that cannot be told, it is another in each process."""
     todo, found = {one.__module__ for one in kind.__mro__}, dict[str, str]()
+    owners = functools.cache(metadata.packages_distributions)
     try:
         if homeless := todo - sys.modules.keys():
             raise ImportError(f"there is no module {homeless.pop()!r}")
@@ -37,7 +37,7 @@ def sources_of(kind: type) -> str:
             if name.partition(".")[0] not in sys.stdlib_module_names | {"evosyn"}:
                 unit, file, folders = _located(name)
                 if unit not in found:
-                    found[unit], imported = _installed(unit, file) or _read(unit, file, folders)
+                    found[unit], imported = _installed(file, unit, owners) or _read(unit, file, folders)
                     todo |= imported
     except (ImportError, OSError, ValueError) as error:
         told = "domain %s.%s: not all of its code can be told, so its verdicts serve this process alone: %s; "
@@ -62,12 +62,12 @@ def _located(name: str) -> tuple[str, str, Sequence[str]]:
     return unit, "", []  # a folder of packages holds no code
 
 
-def _installed(unit: str, file: str) -> tuple[str, set[str]] | None:
+def _installed(file: str, unit: str, owners: Callable[[], Mapping[str, Sequence[str]]]) -> tuple[str, set[str]] | None:
     """The digests of what a file is installed with, and of all that this requires; None for one that is not."""
-    names = _owners().get(unit.partition(".")[0], ())
+    names = owners().get(unit.partition(".")[0], ())
     found = find(names)
-    owners = [found[key] for key in map(canonical, names) if key in found and not found[key].editable]
-    if not any(Path(file).resolve().is_relative_to(one.root) for one in owners):
+    fixed = [found[key] for key in map(canonical, names) if key in found and not found[key].editable]
+    if not any(Path(file).resolve().is_relative_to(one.root) for one in fixed):
         return None
     return canonical_json({key: one.digest for key, one in found.items()}), set()
 
