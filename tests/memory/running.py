@@ -203,6 +203,7 @@ def _sandbox(backend: str, numpy: bool) -> Sandbox:
             client = _image.docker_client()
             if not client.images.list(name="evosyn-sandbox", filters={"label": _image.PACKAGES_LABEL}):
                 _image.build_from_host(client, "evosyn-sandbox")
+            open_sandbox("docker", workers=1, packages=packages).close()  # its packages are looked at by a worker, once
             return open_sandbox("docker", workers=1, packages=packages)
         kind: _jail.JailKind = "bwrap" if backend == "bwrap" else "bare"
         spec = _jail.JailSpec(kind, find_packages(packages))
