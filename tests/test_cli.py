@@ -70,7 +70,7 @@ def test_an_unknown_command_or_option_is_a_usage_error() -> None:
 
 
 def test_a_command_that_is_nearly_one_is_named() -> None:
-    assert "did you mean evolve" in evosyn("evlove").stderr
+    assert "did you mean 'evolve'" in evosyn("evlove").stderr
 
 
 def test_who_stops_reading_is_no_failure(tmp_path: Path) -> None:
