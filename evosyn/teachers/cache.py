@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from evosyn.chat import Reply, Request
 from evosyn.codec import dump, load
@@ -55,23 +54,12 @@ class Asked:
         return self.purpose, self.problem, self.sample
 
 
-class Kept(NamedTuple):
-    """A reply, and what it answered."""
+@dataclass(frozen=True)
+class Kept:
+    """A reply, and what it answered: a row of a cache, a line of a recording."""
 
     reply: Reply
     asked: Asked
-
-    @classmethod
-    def load(cls, value: dict[str, Json]) -> Kept:
-        """
-        Raises:
-            FormatError: it is none.
-        """
-        asked = load(Asked, value.pop("asked", None))
-        return cls(load(Reply, value), asked)
-
-    def dump(self) -> dict[str, Json]:
-        return {**dump(self.reply), "asked": dump(self.asked, defaults=True)}
 
 
 class RecordedReplies:
@@ -111,7 +99,7 @@ class RecordedReplies:
 
     def _read(self, key: str, text: bytes) -> Kept:
         try:
-            kept = Kept.load(json.loads(text))
+            kept = load(Kept, json.loads(text))
             if kept.reply.id != key:
                 raise FormatError("id", "is not that of the request", kept.reply.id)
         except (ValueError, TypeError, RecursionError) as error:
@@ -161,7 +149,7 @@ class ReplyCache(RecordedReplies):
 
     def put(self, reply: Reply, request: Request) -> None:
         """Keep a reply under its id; the first one that was kept stays."""
-        fields = Kept(replace(reply, cached=False, seconds=0.0), Asked.of(request)).dump()
+        fields = dump(Kept(replace(reply, cached=False, seconds=0.0), Asked.of(request)))
         self._execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (reply.id, json.dumps(fields)))
 
 

@@ -86,7 +86,7 @@ class Recording:
         self._by_address: dict[Address, Kept] = {}
         for line in lines:
             try:
-                one = Kept.load(line.value)
+                one = load(Kept, line.value)
             except FormatError as error:
                 raise InputError(self.path, error.reason, line=line.number, field=error.field, hint=hint) from error
             self._by_key[one.reply.id] = one
@@ -136,7 +136,7 @@ def write_recording(path: Path, kept: Iterable[Kept], licence: str, weights: str
     sampling = {one.asked.purpose: dict(one.asked.params) for one in reversed(rows)}
     today = datetime.now(UTC).date().isoformat()
     head = Head(1, models[0], today, evosyn.__version__, prompts_digest(), sampling, licence, weights)
-    write_lines(path, [dump(head), *(one.dump() for one in rows)])
+    write_lines(path, [dump(head), *map(dump, rows)])
     return head
 
 

@@ -50,7 +50,7 @@ class ReplayTeacher:
             problem = "" if request.problem is None else f", problem {request.problem.problem_id!r}"
             raise TeacherUnavailable(
                 f"the recording {self._recording.path} has no reply to {request.purpose} {asked.sample}{problem}: "
-                f"{self._recording.lacks(asked)}. Ask for less (problems, -M, -N), or name a model: --model provider/name"
+                f"{self._recording.lacks(asked)}. Ask for less (problems, -M, -N), or a model: --model provider/name"
             )
         if kept.reply.id != key and not self._said:
             self._said = True
