@@ -58,7 +58,7 @@ class TeacherConfig(PluginSection):
 
     Attributes:
         model: a real model: `provider/name` in litellm's words, or `local:PATH`.
-        name: instead of a model a plug-in: `offline`, `mailbox:DIR`, `replay:FILE@MODEL`, a dotted path.
+        name: instead of a model a plug-in: `offline`, `mailbox:DIR`, `replay:FILE`, a dotted path.
         replies: reply cache to share with other runs; None for one of this run.
         calls: requests in flight at most.
         reasoning: how its texts mark reasoning: `auto`, `none`, or the name of a family (docs/reasoning.md).

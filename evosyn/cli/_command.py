@@ -53,7 +53,7 @@ _TEACHER = (
     flag(
         "--teacher",
         "workbench.teacher.name",
-        "offline (a simulation), mailbox:DIR, replay:FILE@provider/name, litellm:provider/name, or a dotted path.",
+        "offline (a simulation), mailbox:DIR, replay:FILE, litellm:provider/name, or a dotted path.",
     ),
     flag(
         "--base-url", "workbench.teacher.base_url", "Endpoint of the model, such as http://localhost:8000/v1 for vLLM."
