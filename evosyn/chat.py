@@ -17,6 +17,8 @@ WAS_CUT, REPEATS, FULL = ("truncated", CUT), "repeats-itself", "window-full"
 """Failures of replies that lacked room, of those that would never have enough, and of those that had all there is."""
 TOO_LONG = "too-long"
 """Failure of a prompt that does not fit the window of the model."""
+SAMPLE_STRIDE = 1000
+"""Attempt `a` of slot `s` is sample `s + a * SAMPLE_STRIDE`: a redraw never takes another slot's cached reply."""
 
 
 @dataclass(frozen=True)

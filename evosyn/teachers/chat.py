@@ -26,7 +26,7 @@ from evosyn.records import Json
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import CONTEXT, Failure, TransportError
-from evosyn.teachers.hedge import BEYOND_LONGEST, Lateness, Pace
+from evosyn.teachers.hedge import BEYOND_LONGEST, Lateness, Pace, close
 from evosyn.teachers.limits import SAID_AFTER_S, AdaptiveLimit, Breaker, PerMinute
 from evosyn.teachers.room import Room, TooLong
 from evosyn.teachers.transports import Transport
@@ -347,7 +347,6 @@ class ChatTeacher:
         Raises:
             TooLong: it cannot fit.
         """
-        request = replace(request, params={name: value for name, value in request.params.items() if value is not None})
         attempt = 0
         while True:
             sent, attempt = self._room.fitted(request), attempt + 1
@@ -363,11 +362,12 @@ class ChatTeacher:
 
     async def _call(self, key: str, request: Request) -> Reply:
         """One call, paid and kept as soon as it is answered."""
-        bound = self._bound(request)
+        sent = replace(request, params={name: value for name, value in request.params.items() if value is not None})
+        bound = self._bound(sent)
         await self.budget.reserve(bound)
         started = asyncio.get_running_loop().time()
         try:
-            answer = await self._answer(request)
+            answer = await self._answer(sent)
         except BaseException as error:
             self.budget.cancel(bound, sent=not isinstance(error, TransportError) or error.kind is Failure.TIMEOUT)
             raise
@@ -376,7 +376,7 @@ class ChatTeacher:
         self._room.saw(request, reply)
         try:
             if came.failure != "empty" or came.output_tokens:  # an empty one that took no tokens was paid by nobody
-                self._cache.put(came)
+                self._cache.put(came, request)
         finally:  # paid, whether the disk takes it or not: nobody waits for its part of the budget
             self.budget.settle(came, bound)
         return reply
@@ -396,9 +396,7 @@ class ChatTeacher:
                     raise TransportError(Failure.TIMEOUT, told)
                 await asyncio.wait((sending,), timeout=left)
         finally:
-            if not sending.done():
-                sending.cancel()
-                await asyncio.wait((sending,))
+            await close([sending])
         answer = sending.result()
         self._pace.answered(number, asyncio.get_running_loop().time() - began, answer.output_tokens)
         return answer

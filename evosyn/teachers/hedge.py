@@ -146,7 +146,7 @@ class Lateness:
                     break
             return await (_result(ended) or calls[0])
         finally:
-            await _close(calls)
+            await close(calls)
 
     async def _answered_or_late(
         self, calls: list[asyncio.Future[T]], ended: list[asyncio.Future[T]], length: int | None, *, more: bool
@@ -178,7 +178,8 @@ def _result(ended: list[asyncio.Future[T]]) -> asyncio.Future[T] | None:
     return next((one for one in ended if not one.cancelled() and one.exception() is None), None)
 
 
-async def _close(calls: list[asyncio.Future[T]]) -> None:
+async def close(calls: list[asyncio.Future[T]]) -> None:
+    """Cancel those that are not done, and wait for their end."""
     late = [call for call in calls if not call.done()]
     for call in late:
         call.cancel()

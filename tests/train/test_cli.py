@@ -60,7 +60,7 @@ def test_print_config_and_help_import_no_torch(small_data: Path, tmp_path: Path)
         (("experiment", "table2", "--bench", "b", "--out", "OUT"), "belongs to --data"),
         (("experiment", "table2", "--seeds", "0", "--out", "OUT"), "seeds"),
         (("experiment", "table2", "--size", "gpu", "--set", "train.step=2", "--out", "OUT"), "did you mean 'steps'"),
-        (("experiment", "table33", "--out", "OUT"), "did you mean table3"),
+        (("experiment", "table33", "--out", "OUT"), "did you mean 'table3'"),
         (("experiment", "table3", "--arms", "nope", "--out", "OUT"), "nope"),
         (("experiment", "table3", "--size", "gpu", "--out", "OUT"), "has the sizes smoke, cpu"),
     ],
