@@ -14,10 +14,11 @@ from evosyn.chat import Reply
 from evosyn.records import Json, ParsedCall, ParsedCalls
 from evosyn.text.logprobs import Logprobs, Span, mean, piece_of, values_in
 
-_BEGINS, _SIGNS = r"(?<![\w.-])", r"[^\w\[\]{}]*"
+_BEGINS, _SIGNS = r"(?<![\w.-])", r"[^\w\[\]{}]{0,40}"
 _WORDS = r"(?i:expected(?:_?output)?|outputs?|answer|result|returns?|is)"
 _BETWEEN = rf"{_SIGNS}(?:{_WORDS}{_SIGNS})?(?<![-\d.])"
 """Between what goes into a call and what must come out: `==`, `,`, `, "output":`, the fences of two blocks."""
+_JSON = json.JSONEncoder(ensure_ascii=False).encode
 _ENDS = r"(?!\d|\.\d|[eE][-+\d]|[*/+%-])"
 
 
@@ -62,9 +63,9 @@ def _last(plain: str, call: ParsedCall, end: int) -> Span | None:
     """The last place before `end` where the call stands with what it expects, in the one spelling."""
     if call.expected is None:
         return None
-    given, wanted = (_one_spelling(one)[0] for one in call)
-    quoted = [_one_spelling(json.dumps(one, ensure_ascii=False))[0] for one in call]
-    for before, after in ((given, wanted), quoted):
+    texts = (call.arguments, call.expected)
+    plainly, quoted = ([_one_spelling(as_written(one))[0] for one in texts] for as_written in (str, _JSON))
+    for before, after in (plainly, quoted):
         begins = _BEGINS if before[:1].isalnum() else ""
         said = f"(?={begins}{re.escape(before)}{_BETWEEN}({re.escape(after)}){_ENDS})"
         pattern = re.compile(said) if after else None
