@@ -27,7 +27,7 @@ from evosyn.teachers.failures import (
     too_long,
     unreachable,
 )
-from evosyn.teachers.transports import NO_KEY, Served, format_of, messages_of
+from evosyn.teachers.transports import NO_KEY, format_of, messages_of
 
 FOR_EVER_S = 86_400.0
 """litellm wants a number; how long an answer is waited for is not its affair."""
@@ -86,9 +86,6 @@ class LitellmTransport:
             raise _typed(error, self._endpoint, request.purpose) from error
         answer = answer_of(response.model_dump(), self._endpoint, request)
         return replace(answer, cost=self._cost(response, answer))
-
-    async def served(self) -> Served:
-        return Served()
 
     async def aclose(self) -> None:
         await self._litellm.close_litellm_async_clients()

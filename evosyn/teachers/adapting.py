@@ -18,7 +18,7 @@ from evosyn.chat import Refusals, Request
 from evosyn.records import Json
 from evosyn.teachers.completions import ASKED, LOGPROBS, Answer
 from evosyn.teachers.failures import CONTEXT, Failure, TransportError, shown
-from evosyn.teachers.transports import Served, Transport
+from evosyn.teachers.transports import Served, Serving, Transport
 
 log = logging.getLogger(__name__)
 SCHEMA = "response_format"
@@ -55,7 +55,7 @@ class Adapting:
                 return answer
 
     async def served(self) -> Served:
-        return await self._inner.served()
+        return await self._inner.served() if isinstance(self._inner, Serving) else Served()
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -29,7 +29,7 @@ from evosyn.teachers.failures import CONTEXT, Failure, TransportError
 from evosyn.teachers.hedge import BEYOND_LONGEST, Lateness, Pace, close
 from evosyn.teachers.limits import SAID_AFTER_S, AdaptiveLimit, Breaker, PerMinute
 from evosyn.teachers.room import Room, TooLong
-from evosyn.teachers.transports import Transport
+from evosyn.teachers.transports import Serving, Transport
 from evosyn.text.reasoning import AUTO, CUT, OTHER
 from evosyn.text.tool_calls import heard
 from evosyn.thinking import settled
@@ -222,7 +222,7 @@ class ChatTeacher:
     async def _ask_what_it_serves(self) -> None:
         """Its window and slots; a server of one's own serves so many at once, and more calls would only wait there."""
         known = self._room.known
-        if not known.asked:
+        if not known.asked and isinstance(self._transport, Serving):
             known.asked = True
             window, known.slots = await self._transport.served()
             known.window = known.window or window

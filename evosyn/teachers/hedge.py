@@ -46,7 +46,7 @@ class Pace:
         self._sent = 0
         self._ended: list[
             tuple[int, float]
-        ] = []  # calls by number, without those that a later end of an earlier one hides
+        ] = []  # numbers and ends of calls, but for those before the end of a lower one
 
     @property
     def longest_s(self) -> float:

@@ -27,7 +27,6 @@ from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import Failure, TransportError
-from evosyn.teachers.transports import Served
 
 PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens", "stop", "chat_template_kwargs")
 SAMPLED_BYTES = 1 << 16
@@ -62,9 +61,6 @@ class LocalTransport:
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work())
         return await answer
-
-    async def served(self) -> Served:
-        return Served()
 
     async def aclose(self) -> None:
         self._closed = True

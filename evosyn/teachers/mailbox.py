@@ -23,7 +23,6 @@ from evosyn.rundir import write_atomic
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.completions import Answer, about_tokens
-from evosyn.teachers.transports import Served
 
 log = logging.getLogger(__name__)
 NAME = "mailbox"
@@ -75,9 +74,6 @@ class Mailbox:
             self._open.discard(replies[0])
         prompt = about_tokens("".join(message.content for message in request.messages))
         return Answer(text, "stop", None, prompt, about_tokens(text), 0.0, estimated=True)
-
-    async def served(self) -> Served:
-        return Served()
 
     async def aclose(self) -> None:
         return None

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from evosyn.chat import Request
 from evosyn.lengths import with_length
@@ -49,11 +49,14 @@ class Transport(Protocol):
 
     async def send(self, request: Request) -> Answer: ...
 
-    async def served(self) -> Served:
-        """Asked once; never raises."""
-        ...
-
     async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Serving(Protocol):
+    """A transport to a server that may say something of itself. Asked once; never raises."""
+
+    async def served(self) -> Served: ...
 
 
 class CompatibleTransport:

@@ -28,7 +28,6 @@ from evosyn.randomness import SeedTree
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.completions import Answer
-from evosyn.teachers.transports import Served
 
 PATIENCE = 2000
 
@@ -93,9 +92,6 @@ class Metered:
         with self._bill.open("a") as file:
             file.write(key + "\n")
         return Answer("prose" if value < 0.1 else f"{number:032b}", "stop", None, 10, 10, 0.001)
-
-    async def served(self) -> Served:
-        return Served()
 
     async def aclose(self) -> None: ...
 

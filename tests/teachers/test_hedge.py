@@ -14,7 +14,6 @@ from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import Failure, TransportError
 from evosyn.teachers.hedge import ENOUGH, Lateness, Pace
-from evosyn.teachers.transports import Served
 from tests.teachers.asking import made, many
 from tests.teachers.test_limits import VirtualLoop
 
@@ -124,9 +123,6 @@ class Hanging:
             raise seconds
         return Answer(f"{request.messages[0].content} {number}", "stop", None, 10, 10, 0.01)
 
-    async def served(self) -> Served:
-        return Served()
-
     async def aclose(self) -> None:
         return None
 
@@ -205,9 +201,6 @@ class Queue:
         async with self._slots:
             await asyncio.sleep(self._tokens / self._rate)
         return Answer(request.messages[0].content, "stop", None, 10, self._tokens, 0.0)
-
-    async def served(self) -> Served:
-        return Served()
 
     async def aclose(self) -> None:
         return None
