@@ -29,8 +29,8 @@ from evosyn.teachers.failures import (
 from evosyn.text.tool_calls import as_chat
 
 log = logging.getLogger(__name__)
-CONNECT_S = 10.0
-"""Seconds in which an endpoint must take a connection, and say what it serves."""
+CONNECT_S, TELLS_S = 10.0, 3.0
+"""Seconds in which an endpoint must take a connection, and in which it may say what it serves."""
 WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length")
 """Names of a model's window in lists of models: of vLLM, OpenRouter and Together, Groq, Mistral."""
 NO_KEY = "no-key"
@@ -100,7 +100,7 @@ class CompatibleTransport:
         import aiohttp
 
         try:
-            async with asyncio.timeout(CONNECT_S), self._open().get(url, allow_redirects=False) as response:
+            async with asyncio.timeout(TELLS_S), self._open().get(url, allow_redirects=False) as response:
                 value: Json = json.loads((await _received(response, self._endpoint)).raw)
         except (aiohttp.ClientError, OSError, TimeoutError, TransportError, ValueError, RecursionError) as error:
             log.debug("%s tells nothing of its window: %s", url, error)

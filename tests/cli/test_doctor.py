@@ -34,8 +34,10 @@ def test_a_good_model_is_told_with_its_latency_tokens_and_json_mode():
 def test_what_the_endpoint_refuses_is_told():
     wants = "Unsupported parameter: '{name}'. Use 'max_completion_tokens' instead."
     refusals = [refuses("max_tokens", wants), refuses("temperature"), refuses("response_format")]
-    with ScriptedServer(answers, refuse=refusals) as server:
+    pages = {"/props": {"default_generation_settings": {"n_ctx": 20480}}}
+    with ScriptedServer(answers, refuse=refusals, pages=pages) as server:
         told = {one.what.partition(", ")[2]: one for one in found(server)}
+    assert told["window"].detail == "20,480 tokens of prompt and reply together"
     assert "max_completion_tokens is sent" in told["max_tokens"].detail
     assert "nothing is sent" in told["temperature"].detail and "nothing is sent" in told["response_format"].detail
     assert not told["JSON"].works and told["JSON"].remedy and not told["JSON"].needed
