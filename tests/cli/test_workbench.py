@@ -1,6 +1,7 @@
 """The flags and keys that choose a teacher: each reaches the part that it is for, and is refused where it means
 nothing."""
 
+import asyncio
 from pathlib import Path
 
 import click
@@ -203,3 +204,16 @@ def test_the_address_of_a_student_is_no_part_of_what_it_is() -> None:
         StudentConfig(base_url="http://gpu:8000/v1")
     with pytest.raises(ValueError, match=r"student\.base_url"):
         StudentConfig(model="hosted_vllm/s", base_url="http://me:secret@gpu:8000/v1")
+
+
+def test_late_calls_are_told_once_when_all_teachers_are_closed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Workbench(config_of(*SERVED), out=tmp_path, seed=3) as workbench:
+        for _ in range(3):
+            workbench.budget.spent.repeated += 1
+            workbench.budget.spent.abandoned += 2
+            asyncio.run(workbench.teacher().aclose())
+        assert not caplog.records
+    (told,) = [one.getMessage() for one in caplog.records]
+    assert told.startswith("3 late calls were asked again, 6 calls were given up")

@@ -9,10 +9,12 @@ import pytest
 from evosyn.budget import Bound, Budget, BudgetConfig
 from evosyn.chat import Reply, Request
 from evosyn.errors import BudgetSpent, UsageError
+from evosyn.lengths import start_of
 from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.failures import Endpoint
+from evosyn.teachers.room import SHORTEST
 from evosyn.teachers.transports import CompatibleTransport
 from tests.teachers.asking import ask, echo, made, many, run
 
@@ -129,3 +131,18 @@ def test_a_reply_that_the_disk_does_not_take_is_paid_for_and_nobody_waits_for_it
     assert budget.spent.calls == 1 and budget.used.max_calls == 1
     with pytest.raises(BudgetSpent):
         asyncio.run(asyncio.wait_for(budget.reserve(), 5))
+
+
+def test_what_is_reserved_for_auto_is_its_number_as_it_is_then() -> None:
+    prompt, start = 64 + 2, start_of("solution")
+    with ScriptedServer(lambda _body, _times: "four" * 40) as server:
+        with pytest.raises(BudgetSpent, match="one more call may come to"):
+            budget = Budget(BudgetConfig(max_tokens=start))
+            many(made(base_url=server.base_url, budget=budget), [ask("q0", max_tokens="auto")])
+        assert server.counts.requests == 0
+        budget = Budget(BudgetConfig(max_tokens=16 * 42 + start + prompt))
+        teacher = made(base_url=server.base_url, budget=budget, calls=1)
+        with pytest.raises(BudgetSpent):
+            many(teacher, [ask(f"q{number}", max_tokens="auto") for number in range(200)])
+        left = budget.limits.max_tokens - budget.used.max_tokens  # type: ignore[operator]
+        assert budget.spent.calls > 20 and left < SHORTEST + prompt, "after 16 replies less is reserved"
