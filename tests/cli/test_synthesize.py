@@ -27,12 +27,13 @@ SEED = {
     [
         (("reply-transport", "reply-server"), TeacherUnavailable, "See that the model answers"),
         (("reply-truncated", "reply-server"), CheckFailed, "--set problem.params.max_tokens=16000. See why"),
+        (("reply-window-full", "reply-truncated"), CheckFailed, "Serve the model with a longer context"),
         (("reply-refused", "reply-bad-request"), CheckFailed, "dropped. See why"),
         (("too-few",), CheckFailed, "dropped. See why"),
     ],
 )
 def test_a_run_that_kept_nothing_blames_the_endpoint_only_where_no_reply_came(reasons, kind, told):
-    ended = nothing_kept("all were dropped", reasons, "problem.params.max_tokens", "See why")
+    ended = nothing_kept("all were dropped", reasons, "problem", "See why")
     assert type(ended) is kind and told in str(ended)
 
 
