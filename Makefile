@@ -33,15 +33,15 @@ test-gpu: $(if $(GPU_PYTHON),,dev)
 	$(or $(GPU_PYTHON),$(BIN)/python) -m pytest -n 4 --dist worksteal -m gpu -rs --durations=10 tests/gpu
 
 check: dev
-	$(BIN)/ruff format --check evosyn tests benchmarks examples
-	$(BIN)/ruff check evosyn tests benchmarks examples
+	$(BIN)/ruff format --check evosyn tests benchmarks examples experiments
+	$(BIN)/ruff check evosyn tests benchmarks examples experiments
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long and not consumers and not docker and not train and not gpu" \
 		$(addprefix tests/,company domains evaluators evolve house pools reading strategies) $(wildcard tests/test_*.py)
 
 format:
-	$(BIN)/ruff format evosyn tests benchmarks examples
-	$(BIN)/ruff check --fix evosyn tests benchmarks examples
+	$(BIN)/ruff format evosyn tests benchmarks examples experiments
+	$(BIN)/ruff check --fix evosyn tests benchmarks examples experiments
 
 # ------------------------------------------------------------------------------------------------------------- set-up
 core: $(VENV)/.core system

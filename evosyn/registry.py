@@ -31,7 +31,6 @@ HOMES: dict[str, tuple[str, ...]] = {
     "agents": ("evosyn.agents",),
     "teachers": ("evosyn.teachers", "evosyn.simulation"),
     "axes": ("evosyn.evaluators.axes",),
-    "experiments": ("evosyn.simulation.experiment",),
 }
 """For each kind the packages that hold its parts; no name stands in two of them."""
 

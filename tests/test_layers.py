@@ -82,7 +82,7 @@ def test_a_module_imports_its_own_package_or_a_lower_layer(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_module_imports_a_heavy_library_at_its_top(path: Path) -> None:
-    if part_of(path) == "train" or path.name == "toy_policy.py":  # imported where training begins
+    if part_of(path) == "train":  # imported where training begins
         return
     top = ast.Module([node for node in tree_of(path).body if isinstance(node, ast.Import | ast.ImportFrom)], [])
     assert not {name.split(".")[0] for name in imported(top)} & HEAVY

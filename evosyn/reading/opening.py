@@ -29,7 +29,6 @@ HOMES = {
     "world-rollout": "worlds:WorldRolloutReading",
     "environment-rows": "environments:EnvironmentRowsReading",
     "eval": "summaries:EvaluationReading",
-    "experiment": "summaries:ExperimentReading",
     "ablate": "summaries:AblationReading",
 }
 """For each kind the class that reads it; a directory of another kind is known by its report alone."""
@@ -73,7 +72,7 @@ def is_awaited(path: Path) -> bool:
 
 
 def kind_of(path: Path) -> str | None:
-    """The kind that manifest, report or configuration name (`experiment table2` is one); None where nothing is ours.
+    """The kind that manifest, report or configuration name (`ablate k` is one); None where nothing is ours.
 
     Raises:
         CorruptRun: one of them is damaged.

@@ -287,7 +287,7 @@ def test_seeds_of_one_recipe_that_are_given_to_the_other_name_it(tmp_path, words
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("group_name", ["env", "world", "experiment"])
+@pytest.mark.parametrize("group_name", ["env", "world"])
 def test_a_group_lists_its_commands_with_whole_sentences(group_name):
     told = run(group_name, "--help").output
     assert "..." not in told.partition("Commands:")[2]
@@ -305,23 +305,6 @@ def test_the_first_help_names_what_the_groups_hold():
 def test_what_a_name_of_an_environment_may_be_and_how_far_a_search_may_pass_are_said():
     assert "builtin:env-seeds" in run("env", "--help").output
     assert "so that a few more may be" in " ".join(run("env", "evolve", "--help").output.split())
-
-
-def test_options_of_experiments_have_the_types_of_their_values():
-    told = {name: " ".join(run("experiment", name, "--help").output.split()) for name in ("worlds", "environments")}
-    assert "--curve / --no-curve" in told["worlds"] and "[default: curve]" in told["worlds"]
-    assert "--sound FLOAT" in told["environments"] and "--rewarding FLOAT" in told["environments"]
-    assert all("--size [smoke|cpu] " in text for text in told.values())
-    assert "--size [smoke|cpu|gpu]" in run("experiment", "table2", "--help").output
-
-
-@pytest.mark.parametrize(("words", "curve"), [((), True), (("--no-curve",), False), (("--curve",), True)])
-def test_a_flag_of_an_experiment_can_be_switched_off(words, curve, monkeypatch, tmp_path):
-    seen = []
-    monkeypatch.setattr("evosyn.cli.experiment._run", lambda _plugin, config, _out, **_more: seen.append(config.curve))
-    ended = run("experiment", "worlds", *words, "--out", tmp_path / "out")
-    assert ended.exit_code == 0, ended.exception
-    assert seen == [curve]
 
 
 @pytest.mark.parametrize("name", ["train", "coevolve", "distill", "calibrate", "eval"])

@@ -51,18 +51,6 @@ def test_print_config_and_help_import_no_torch(small_data: Path, tmp_path: Path)
         (("eval", "--bench", "x", "--out", "OUT"), "MODELS"),
         (("eval", "m", "--bench", "x", "--k", "4", "--out", "OUT"), "--k 4"),
         (("reward", "serve", "--host", "0.0.0.0"), "--token-env"),
-        (("experiment", "table2", "--arms", "nope", "--out", "OUT", "--allow-weak-sandbox"), "nope"),
-        (("experiment", "table2", "--noise", "default,nope", "--out", "OUT"), "nope"),
-        (("experiment", "table2", "--size", "gpu", "--arms", "nope", "--out", "OUT"), "nope"),
-        (("experiment", "table2", "--size", "gpu", "--noise", "worse", "--out", "OUT"), "--noise"),
-        (("experiment", "table2", "--data", "DATA", "--out", "OUT"), "needs --model and --bench"),
-        (("experiment", "table2", "--model", "m", "--out", "OUT"), "--size gpu"),
-        (("experiment", "table2", "--bench", "b", "--out", "OUT"), "belongs to --data"),
-        (("experiment", "table2", "--seeds", "0", "--out", "OUT"), "seeds"),
-        (("experiment", "table2", "--size", "gpu", "--set", "train.step=2", "--out", "OUT"), "did you mean 'steps'"),
-        (("experiment", "table33", "--out", "OUT"), "did you mean table3"),
-        (("experiment", "table3", "--arms", "nope", "--out", "OUT"), "nope"),
-        (("experiment", "table3", "--size", "gpu", "--out", "OUT"), "has the sizes smoke, cpu"),
     ],
 )
 def test_bad_usage_is_an_error_in_words(line: tuple[str, ...], message: str, small_data: Path, tmp_path: Path) -> None:
