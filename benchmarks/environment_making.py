@@ -1,5 +1,7 @@
 """What the making of environments detects, with a truth that the simulated author knows: SIMULATED figures.
 
+With PYTHONPATH=tests/support:
+
     python benchmarks/environment_making.py detect --drafts 12 --strength mixed
     python benchmarks/environment_making.py verifiers --drafts 16 --strategy exclusion --strategy RUN
     python benchmarks/environment_making.py size --drafts 800 --out DIR

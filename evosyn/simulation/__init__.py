@@ -1,4 +1,4 @@
-"""Everything that pretends: the offline teacher, a scripted endpoint, made-up data.
+"""Everything that pretends: the offline teacher, made-up data.
 
 Nothing imports it; the command line alone reaches it, through the registry. What it makes is marked `simulated`.
 DESIGN.md section 3.

@@ -7,12 +7,12 @@ import click
 import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel
+from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
 from evosyn.errors import RunLocked, UsageError
 from evosyn.rundir import RunDir
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.synthesis.environments.config import StudentConfig
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.workbench import Workbench, WorkbenchConfig

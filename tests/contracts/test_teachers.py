@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
 from evosyn.contracts import TeacherContract
@@ -11,7 +12,6 @@ from evosyn.domains import load_pools
 from evosyn.domains.python_function import PythonFunction
 from evosyn.ports import TeacherTools
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.teachers.cache import request_key
 
 PROBLEM = next(pool.problem for pool in load_pools("builtin:python-seeds") if pool.problem.domain == "python-function")

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import click
 import pytest
+from simulation.scripted_server import ScriptedServer
 
 from evosyn.cli import group
 from evosyn.domains import load_pools
-from evosyn.simulation.scripted_server import ScriptedServer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "first-hour.md").read_text(encoding="utf-8")

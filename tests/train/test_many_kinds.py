@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from simulation.scripted_server import ScriptedServer
 
 from evosyn.chat import Request
 from evosyn.cli.calibrate import command as calibrate
@@ -28,7 +29,6 @@ from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.rates import RowRate, calibrations, folder_of, in_band, rate_events
 from evosyn.rundir import RunDir
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.train import tiny
 from evosyn.train.calibrate import header_of, measure, report_of
 from evosyn.train.config import CalibrateConfig, RlvrConfig

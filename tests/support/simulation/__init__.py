@@ -1,0 +1,1 @@
+"""What stands in for a model in tests, benchmarks and demos: no part of the package."""
