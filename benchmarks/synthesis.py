@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 from _replies import script
+from simulation.offline import DOMAINS, OfflineConfig, create
 from simulation.scripted_server import Faults, ScriptedServer
 
 from evosyn.crossexec.executor import CrossExecutor
@@ -47,7 +48,6 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.offline import DOMAINS, OfflineConfig, create
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.running.sandboxed import SandboxedRunner
@@ -221,7 +221,7 @@ class Arm:
 
 
 def bundled() -> list[PassMatrix]:
-    """The bundled seeds with 20 solutions and 20 testings each by the offline teacher (a simulation), executed here."""
+    """The bundled seeds with 20 solutions and 20 testings each by the simulated author, executed here."""
     domains = domains_named(DOMAINS)
     seeds = [pool.problem for pool in load_pools("builtin:python-seeds")]
     with open_sandbox() as sandbox:

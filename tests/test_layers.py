@@ -17,7 +17,7 @@ ROOT = Path(evosyn.__file__).parent
 TOP = 7
 LAYER = {
     "cli": TOP, "view": TOP, "api": TOP, "contracts": TOP, "__init__": TOP, "__main__": TOP,
-    "reading": 6, "simulation": 6,
+    "reading": 6,
     "synthesis": 5, "train": 5,
     "workbench": 4,
     "evaluators": 3,
@@ -95,13 +95,6 @@ def test_contracts_ship_without_a_test_framework_and_nothing_imports_them() -> N
             assert not {name for name in names if name.startswith(("pytest.", "hypothesis.", "_pytest."))}, path
         else:
             assert not {name for name in names if name.startswith("evosyn.contracts.")}, path
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_imports_a_simulation(path: Path) -> None:
-    if part_of(path) != "simulation":
-        names = imported(tree_of(path))
-        assert not {name for name in names if f"{name}.".startswith("evosyn.simulation.")}
 
 
 def test_no_layer_reaches_a_higher_one_through_the_registry() -> None:

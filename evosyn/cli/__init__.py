@@ -25,7 +25,7 @@ from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynE
 
 BROKEN_DISK = (errno.EIO, errno.EFBIG)
 COMMANDS: dict[str, str] = {
-    "quickstart": "Run the whole job on bundled seeds: evolve, synthesize (no key, no GPU).",
+    "quickstart": "Run the whole job on bundled seeds: evolve, synthesize (no GPU).",
     "init": "Write commented seeds and configurations to begin from.",
     "evolve": "Evolve a filtering strategy on seed problems.",
     "synthesize": "Make new problems, cross-execute, rank, prune; write a dataset.",
@@ -87,7 +87,7 @@ class LazyGroup(click.Group):
 def group() -> None:
     """Evolve filtering strategies, synthesize verifiable data, train on it.
 
-    Start with `evosyn quickstart`: it needs no key and no GPU.
+    Start with `evosyn quickstart --model provider/name`: it needs no GPU.
     """
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from simulation import TEACHER
 
 from evosyn.cli import group
 from evosyn.dataset import read_dataset
@@ -56,7 +57,7 @@ def case(line: str, told: str, *marks: pytest.MarkDecorator) -> object:
 
 COMMANDS = [
     case("crossexec {data}/human.jsonl -M 2 --timeout 2 --memory 512 --seed 4", "matrices.jsonl"),
-    case("eval --bench {data}/human.jsonl --teacher offline --samples 2 --limit 2 --seed 3", "report.json"),
+    case(f"eval --bench {{data}}/human.jsonl --teacher {TEACHER} --samples 2 --limit 2 --seed 3", "report.json"),
     case("train {data} --setting random --seed 5 --set rollout.max_completion=24", "report.json", *needs_train),
     case("distill {data} --method dpo --per-problem 2 --seed 5", "report.json", *needs_train),
 ]

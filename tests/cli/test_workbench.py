@@ -7,6 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel
+from simulation import TEACHER
 from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
@@ -57,7 +58,7 @@ def test_flags_are_keys_of_the_section() -> None:
 @pytest.mark.parametrize("strength", ["weak", "mixed", "strong"])
 def test_the_strength_is_that_of_the_offline_teacher(strength: str, tmp_path: Path) -> None:
     assert (
-        opened(tmp_path, "--teacher", "offline", "--set", f"workbench.teacher.strength={strength}")._profile.name
+        opened(tmp_path, "--teacher", TEACHER, "--set", f"workbench.teacher.strength={strength}")._profile.name
         == strength
     )
 
@@ -75,15 +76,15 @@ def test_limits_of_the_account_and_hedging_reach_the_teacher_of_a_model(tmp_path
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (("--model", "openai/m", "--teacher", "offline"), "exclude each other"),
+        (("--model", "openai/m", "--teacher", TEACHER), "exclude each other"),
         (("--model", "openai/m", "--set", "workbench.teacher.strength=weak"), "strength"),
         (("--teacher", "mailbox:x", "--set", "workbench.teacher.strength=weak"), "strength"),
         (("--model", "openai/m", "--set", "workbench.teacher.device=cpu"), "device"),
-        (("--teacher", "offline", "--set", "workbench.teacher.dtype=float32"), "dtype"),
+        (("--teacher", TEACHER, "--set", "workbench.teacher.dtype=float32"), "dtype"),
         (("--model", "openai/m", "--set", "workbench.teacher.engine=vllm"), "engine"),
         (("--model", "local:/x", "--base-url", "http://h/v1"), "base_url"),
         (("--model", "local:/nowhere/at/all"), "no such directory"),
-        ((), "no teacher"),
+        ((), "no model is named"),
     ],
 )
 def test_a_key_of_another_teacher_is_refused(line, says, tmp_path: Path, monkeypatch) -> None:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from simulation import TEACHER
 from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
@@ -40,7 +41,7 @@ class TestOffline(Asked):
     @pytest.fixture(autouse=True)
     def _made(self):
         with open_sandbox(workers=1) as sandbox:
-            self.made("offline", TeacherTools(sandbox=lambda: sandbox))
+            self.made(TEACHER, TeacherTools(sandbox=lambda: sandbox))
             yield
 
 
@@ -96,5 +97,5 @@ class TestOutside(Asked):
 
 
 def test_every_teacher_that_the_registry_finds_is_held_to_it():
-    held = {"litellm", "local", "mailbox", "offline", "replay"}
+    held = {"litellm", "local", "mailbox", "replay"}
     assert set(registry.names("teachers")) == held

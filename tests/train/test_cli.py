@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from simulation import TEACHER
 
 from evosyn.cli import group
 from evosyn.errors import EvosynError, UsageError
@@ -130,6 +131,7 @@ def test_what_another_trainer_left_is_refused_by_name_and_stays(
         (tmp_path / name).write_text("theirs")
     before = sorted(tmp_path.rglob("*"))
     line = (command, str(small_data), "--model", "builtin:tiny", "--out", str(tmp_path), "--steps", "1")
+    line = (*line, "--teacher", TEACHER)
     refused = CliRunner().invoke(group, line, standalone_mode=False).exception
     assert isinstance(refused, UsageError)
     assert f"holds files of something else ({theirs.partition('/')[0]}); choose another directory" in str(refused)
@@ -141,6 +143,7 @@ def test_a_coevolution_takes_no_journal_of_something_else(tmp_path: Path) -> Non
     pytest.importorskip("trl")
     (tmp_path / "journal.jsonl").write_text("theirs")
     line = ("coevolve", "builtin:math-seeds", "--model", "builtin:tiny", "--out", str(tmp_path), "--steps", "1")
+    line = (*line, "--teacher", TEACHER)
     refused = CliRunner().invoke(group, line, standalone_mode=False).exception
     assert isinstance(refused, UsageError) and "(journal.jsonl)" in str(refused)
     assert [one.name for one in tmp_path.iterdir()] == ["journal.jsonl"]

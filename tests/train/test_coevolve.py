@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from simulation import TEACHER
 
 from evosyn.cli import group
 from evosyn.domains import load_pools
@@ -40,7 +41,14 @@ ALL_LINKS = ("mutation.resample=0", "mutation.both=1", "mutation.distractor=0", 
 
 def command(out: Path, *more: str) -> list[str]:
     line = ["coevolve", "builtin:math-seeds", "--model", "builtin:tiny", "--steps", str(STEPS), "--out", str(out)]
-    return [*line, *(part for one in SMALL for part in ("--set", one)), "--allow-weak-sandbox", *more]
+    return [
+        *line,
+        *(part for one in SMALL for part in ("--set", one)),
+        "--allow-weak-sandbox",
+        "--teacher",
+        TEACHER,
+        *more,
+    ]
 
 
 def ran(line: list[str]) -> None:

@@ -7,8 +7,8 @@ import random
 
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.simulation.author.catalogue import FamilyTask, family, family_names
-from evosyn.simulation.author.replies import DrawnReply
+from simulation.author.catalogue import FamilyTask, family, family_names
+from simulation.author.replies import DrawnReply
 
 NEAR_DUPLICATES = 0.08
 POPULAR = 6

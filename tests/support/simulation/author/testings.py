@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.simulation.author.profile import Author, Profile, author_of, chance
-from evosyn.simulation.author.replies import REFUSALS, DrawnReply, cases_text
-from evosyn.simulation.author.solutions import popular_mistake
-from evosyn.simulation.author.study import Example, Mistake, Study
-from evosyn.simulation.author.style import restyled
-from evosyn.simulation.author.values import as_json, damaged, is_json, same, size_of
+from simulation.author.profile import Author, Profile, author_of, chance
+from simulation.author.replies import REFUSALS, DrawnReply, cases_text
+from simulation.author.solutions import popular_mistake
+from simulation.author.study import Example, Mistake, Study
+from simulation.author.style import restyled
+from simulation.author.values import as_json, damaged, is_json, same, size_of
 
 MOST_CASES = 48
 LITERAL_CHARACTERS = 600

@@ -20,8 +20,8 @@ from evosyn.environments.contract import LEVELS
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem, canonical_json
-from evosyn.simulation.author.replies import REFUSALS, DrawnReply, solution_text
-from evosyn.simulation.environments.drafts import (
+from simulation.author.replies import REFUSALS, DrawnReply, solution_text
+from simulation.environments.drafts import (
     ONLY_ITS_OWN,
     TWISTS,
     EnvironmentDraft,
@@ -31,7 +31,7 @@ from evosyn.simulation.environments.drafts import (
     solver_part,
     solver_program,
 )
-from evosyn.simulation.environments.variations import spoiled
+from simulation.environments.variations import spoiled
 
 NO_PROGRAM = 0.03
 """Share of replies that should hold a program and hold none."""

@@ -2,7 +2,7 @@
 
 It is not a model: it works from the reference solution of a problem (or from its own families), makes mistakes by
 mutation, and says so (`simulated`, and the name goes into every record). A reply is a pure function of the seed, the
-problem, the purpose and the sample. Its rates were fitted to recorded pools: docs/offline-teacher.md.
+problem, the purpose and the sample. Its rates were fitted to recorded pools: README.md beside it.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from evosyn.errors import UsageError
 from evosyn.ports import Argument, PluginConfig, Sandbox, TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem, canonical_json, content_id
-from evosyn.simulation.author.knowledge import Knowledge, resolve
-from evosyn.simulation.author.problems import draw_problem
-from evosyn.simulation.author.profile import Profile, profile_named
-from evosyn.simulation.author.replies import DrawnReply
-from evosyn.simulation.author.solutions import draw_solution
-from evosyn.simulation.author.study import Mistake, Study, study
-from evosyn.simulation.author.testings import draw_inputs, draw_testing
-from evosyn.simulation.environments.replies import draw_environment_reply
-from evosyn.simulation.environments.variations import ANSWER, draw_answer, draw_variation
-from evosyn.simulation.math_author.author import draw_math
-from evosyn.simulation.math_author.mutations import draw_mutation
-from evosyn.simulation.shell_author.agent import draw_shell
-from evosyn.simulation.world_author.author import WorldAuthor
 from evosyn.synthesis.mutations.asking import PURPOSES as LINKS
 from evosyn.synthesis.worlds.asking import DEBUG as WORLD_DEBUG
 from evosyn.synthesis.worlds.asking import TABLES as WORLD_TABLES
 from evosyn.synthesis.worlds.asking import TOOLS as WORLD_TOOLS
+from simulation.author.knowledge import Knowledge, resolve
+from simulation.author.problems import draw_problem
+from simulation.author.profile import Profile, profile_named
+from simulation.author.replies import DrawnReply
+from simulation.author.solutions import draw_solution
+from simulation.author.study import Mistake, Study, study
+from simulation.author.testings import draw_inputs, draw_testing
+from simulation.environments.replies import draw_environment_reply
+from simulation.environments.variations import ANSWER, draw_answer, draw_variation
+from simulation.math_author.author import draw_math
+from simulation.math_author.mutations import draw_mutation
+from simulation.shell_author.agent import draw_shell
+from simulation.world_author.author import WorldAuthor
 
 NAME = "offline-teacher"
 DOMAINS = ("python-function", "python-stdin")

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.simulation.author.replies import REFUSALS, DrawnReply, cases_text, solution_text
-from evosyn.simulation.author.style import WORDINGS, worded
-from evosyn.simulation.world_author.study import ToolExample, ToolMistake, ToolStudy, rates
 from evosyn.worlds.tools.faults import plantings
 from evosyn.worlds.tools.playing import Played
 from evosyn.worlds.tools.records import Rows, ToolWorld
+from simulation.author.replies import REFUSALS, DrawnReply, cases_text, solution_text
+from simulation.author.style import WORDINGS, worded
+from simulation.world_author.study import ToolExample, ToolMistake, ToolStudy, rates
 
 AUTHOR = "offline-worlds"
 POPULAR = 0.7

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from evosyn.errors import UsageError
 from evosyn.parsing import parsed
 from evosyn.records import Problem, Testing
-from evosyn.simulation.author import catalogue
+from simulation.author import catalogue
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from evosyn.domains.os_shell import NAME
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.simulation.author.replies import REFUSALS, DrawnReply
-from evosyn.simulation.shell_author.tasks import ShellCase, build_case, case_of, draw_params, shell_families
 from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import ANSWER, BASH, FINISH
+from simulation.author.replies import REFUSALS, DrawnReply
+from simulation.shell_author.tasks import ShellCase, build_case, case_of, draw_params, shell_families
 
 AUTHOR = "offline-shell"
 SKILL = {"weak": -0.15, "mixed": 0.0, "strong": 0.2}

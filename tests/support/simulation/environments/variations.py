@@ -22,9 +22,9 @@ from evosyn.environments.probes import perturbed
 from evosyn.errors import UsageError
 from evosyn.fences import markdown_fences
 from evosyn.randomness import SeedTree
-from evosyn.simulation.author.replies import REFUSALS, DrawnReply, solution_text
-from evosyn.simulation.environments.defects import DEFECTS
-from evosyn.simulation.environments.drafts import TWISTS
+from simulation.author.replies import REFUSALS, DrawnReply, solution_text
+from simulation.environments.defects import DEFECTS
+from simulation.environments.drafts import TWISTS
 
 ANSWER = "answer"
 NO_ANSWER = 0.02

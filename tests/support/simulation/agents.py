@@ -1,23 +1,28 @@
-"""Agents that follow a script, for measuring worlds and their rewards: no model, and every figure of them says so.
+"""Agents that follow a script, for measuring worlds and their rewards: `--agent simulation.agents:create:NAME`.
 
-`gold` does what the reference does, `noop` nothing, `random` calls that are valid, `sloppy:P` the reference with each
-call wrong at a rate of P, `greedy-distractor` the reference on other rows than were meant. Ours.
+They ask no model, and every figure of them says so. `gold` does what the reference does, `noop` nothing, `random` calls
+that are valid, `sloppy:P` the reference with each call wrong at a rate of P, `greedy-distractor` the reference on other
+rows than were meant. Ours.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 from evosyn.domains.tool_use import place_in
 from evosyn.errors import UsageError
+from evosyn.ports import AgentTools, Argument, PluginConfig
 from evosyn.ports.agents import AgentWork
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import FINISH
+from evosyn.worlds.tools.files import bundled, read_tasks
 from evosyn.worlds.tools.kind import ToolPlace
-from evosyn.worlds.tools.nearmiss import greedy
+from evosyn.worlds.tools.nearmiss import other_values
+from evosyn.worlds.tools.records import Rows, ToolWorld
 from evosyn.worlds.tools.states import draw_args
 
 NAMES = ("gold", "noop", "random", "sloppy", "greedy-distractor")
@@ -25,15 +30,33 @@ RANDOM_CALLS = 6
 Calls = Sequence[tuple[str, dict[str, Json]]]
 
 
+class ScriptedConfig(PluginConfig):
+    """
+    Attributes:
+        script: a name of `NAMES`; `sloppy:P` with a rate.
+        source: of the world whose tasks it knows; empty for all bundled ones.
+    """
+
+    script: Annotated[str, Argument("NAME")] = "gold"
+    source: str = ""
+    seed: int = 0
+
+
+def create(tools: AgentTools, config: ScriptedConfig) -> ScriptedAgent:  # noqa: ARG001
+    """
+    Raises:
+        UsageError: no such script, or no such world.
+    """
+    sources = [config.source] if config.source else [f"builtin:{name}" for name in bundled()]
+    references = {task.id: task.reference for source in sources for task in read_tasks(source)}
+    return ScriptedAgent(config.script, references, SeedTree(config.seed))
+
+
 class ScriptedAgent:
     """Implements `ports.agents.Agent`.
 
     Args:
-        text: a name of `NAMES`; `sloppy:P` with a rate.
         references: the calls that solve each problem, by its name.
-
-    Raises:
-        UsageError: it is none.
     """
 
     def __init__(self, text: str, references: Mapping[str, Calls], seeds: SeedTree) -> None:
@@ -43,7 +66,7 @@ class ScriptedAgent:
         except ValueError:
             self._rate = -1.0
         if self._name not in NAMES or not 0 <= self._rate <= 1 or (colon and self._name != "sloppy"):
-            raise UsageError(f"--agent {text!r}: one of {', '.join(NAMES)} (sloppy:0.2 with a rate from 0 to 1)")
+            raise UsageError(f"script {text!r}: one of {', '.join(NAMES)} (sloppy:0.2 with a rate from 0 to 1)")
         self._references, self._seeds = references, seeds
 
     async def run(self, work: AgentWork) -> None:
@@ -72,3 +95,16 @@ class ScriptedAgent:
             )
             calls.append((name, args if wrong is None else wrong))
         return calls
+
+
+def greedy(world: ToolWorld, reference: Calls, rows: Rows, seeds: random.Random) -> Calls:
+    """What an agent does that takes the next best row: each write, done to others than were meant."""
+    found = []
+    for name, args in reference:
+        tool = world.tool[name]
+        wrong = dict(args)
+        for one in tool.parameters:
+            others = other_values(world, one, args.get(one.name), rows, seeds) if tool.request and one.ref else []
+            wrong[one.name] = others[0] if others else args.get(one.name)
+        found.append((name, {key: value for key, value in wrong.items() if value is not None}))
+    return found

@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeAlias
 import yaml
 
 from evosyn.records import Json
-from evosyn.simulation.math_author.templates import templates
 from evosyn.synthesis.mutations.wording import numbers_in, sentences_of
+from simulation.math_author.templates import templates
 
 Operand: TypeAlias = int | str
 """A number; the letter of an earlier heap; or a letter and 1 or 2, the first or second number in its step."""

@@ -12,11 +12,11 @@ from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem
-from evosyn.simulation.author.replies import DrawnReply, cases_text, solution_text
-from evosyn.simulation.world_author.grammar import office
-from evosyn.simulation.world_author.replies import AUTHOR, draw_right_testing, draw_tool, draw_tool_testing
-from evosyn.simulation.world_author.study import ToolStudy, rates, study_tool
 from evosyn.synthesis.worlds.asking import DEBUG, TABLES, TOOLS
+from simulation.author.replies import DrawnReply, cases_text, solution_text
+from simulation.world_author.grammar import office
+from simulation.world_author.replies import AUTHOR, draw_right_testing, draw_tool, draw_tool_testing
+from simulation.world_author.study import ToolStudy, rates, study_tool
 
 DRAWS = {"solution": draw_tool, "testing": draw_tool_testing}
 CUT, REPAIRED = 0.06, 0.6

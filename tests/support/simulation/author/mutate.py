@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evosyn.parsing import parsed
-from evosyn.simulation.author.mutate_exprs import EXPR_OPERATORS
-from evosyn.simulation.author.mutate_stmts import STMT_OPERATORS, Block
+from simulation.author.mutate_exprs import EXPR_OPERATORS
+from simulation.author.mutate_stmts import STMT_OPERATORS, Block
 
 _BLOCKS = ("body", "orelse")
 

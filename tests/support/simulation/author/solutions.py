@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from evosyn.parsing import parsed
 from evosyn.randomness import SeedTree
-from evosyn.simulation.author.profile import Author, MistakeLaw, Profile, author_of, chance
-from evosyn.simulation.author.replies import REFUSALS, DrawnReply, solution_text
-from evosyn.simulation.author.study import Mistake, Study
-from evosyn.simulation.author.style import WORDINGS, worded
+from simulation.author.profile import Author, MistakeLaw, Profile, author_of, chance
+from simulation.author.replies import REFUSALS, DrawnReply, solution_text
+from simulation.author.study import Mistake, Study
+from simulation.author.style import WORDINGS, worded
 
 POPULAR = 24
 """How many mistakes of a problem are made at all."""

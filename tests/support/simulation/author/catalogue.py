@@ -2,7 +2,7 @@
 
 A family says what is drawn (`params`) and, in texts with `<<blanks>>` (Jinja), what becomes of it: the statement, right
 programs, a generator of inputs. `build` is pure, so a problem is found again from its family's name and its parameters.
-The form of a file: docs/offline-teacher.md, "Adding a family".
+The form of a file: simulation/README.md, "Adding a family".
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-from evosyn.simulation.author.mutate_exprs import changed
+from simulation.author.mutate_exprs import changed
 
 Block = list[ast.stmt]
 StmtOperator = Callable[[Block, int], list[Block]]

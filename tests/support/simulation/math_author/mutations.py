@@ -15,8 +15,9 @@ from typing import NamedTuple
 from evosyn.chat import Request
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
-from evosyn.simulation.author.replies import REFUSALS, DrawnReply
-from evosyn.simulation.math_author.stories import (
+from evosyn.synthesis.mutations.asking import DISTRACTOR, PURPOSES, SETTING, SYMBOLIC
+from simulation.author.replies import REFUSALS, DrawnReply
+from simulation.math_author.stories import (
     MOST_STEPS,
     PART,
     Story,
@@ -26,7 +27,6 @@ from evosyn.simulation.math_author.stories import (
     told,
     values_of,
 )
-from evosyn.synthesis.mutations.asking import DISTRACTOR, PURPOSES, SETTING, SYMBOLIC
 
 AUTHOR = "offline-mutator"
 NO_JSON = 0.04

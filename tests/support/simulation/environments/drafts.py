@@ -17,8 +17,8 @@ from typing import NamedTuple
 from evosyn.environments import bundled
 from evosyn.parsing import parsed
 from evosyn.randomness import SeedTree
-from evosyn.simulation.author.mutate import mutants
-from evosyn.simulation.environments.defects import DEFECTS
+from simulation.author.mutate import mutants
+from simulation.environments.defects import DEFECTS
 
 SEEN = {"wrong-reference": 0.06, "relabelled": 0.05, "rule-missing": 0.05, "copy": 0.06, "near-copy": 0.05}
 """Weights of what is wrong with a draft, beside the classes of `MECHANICAL`; copies are of bundled ones."""

@@ -19,12 +19,12 @@ from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.simulation.author.fuel import metered
-from evosyn.simulation.author.knowledge import Knowledge
-from evosyn.simulation.author.mutate import Mutant, mutants
-from evosyn.simulation.author.profile import MistakeLaw
-from evosyn.simulation.author.slow import slow_variants
-from evosyn.simulation.author.values import extreme, is_json, listed, same, size_of, varied_arguments
+from simulation.author.fuel import metered
+from simulation.author.knowledge import Knowledge
+from simulation.author.mutate import Mutant, mutants
+from simulation.author.profile import MistakeLaw
+from simulation.author.slow import slow_variants
+from simulation.author.values import extreme, is_json, listed, same, size_of, varied_arguments
 
 logger = logging.getLogger(__name__)
 

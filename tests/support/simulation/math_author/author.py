@@ -10,10 +10,10 @@ from evosyn.chat import Request
 from evosyn.domains.math_answer import KIND, NAME
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
-from evosyn.simulation.author.problems import NEAR_DUPLICATES, POPULAR
-from evosyn.simulation.author.profile import Odds, Profile, author_of, chance
-from evosyn.simulation.author.replies import DrawnReply
-from evosyn.simulation.math_author.templates import MathCase, WorkingStep, case_of, draw_case, templates, working
+from simulation.author.problems import NEAR_DUPLICATES, POPULAR
+from simulation.author.profile import Odds, Profile, author_of, chance
+from simulation.author.replies import DrawnReply
+from simulation.math_author.templates import MathCase, WorkingStep, case_of, draw_case, templates, working
 
 AUTHOR = "offline-math"
 ENDINGS = (
