@@ -52,7 +52,7 @@ def open_directory(path: Path) -> Reading:
         if held:
             raise UsageError(f"{path}: holds several directories; give one: {', '.join(map(str, held[:5]))}")
         if all((path / name).is_file() for name in BEGUN):
-            run = f"evosyn evolve --config {path / 'evolve.yaml'} --out {path / 'run'}"
+            run = f"evosyn evolve --config {path / 'evolve.yaml'} --model provider/name --out {path / 'run'}"
             raise UsageError(f"{path}: holds what `evosyn init` wrote, and no run yet; make one: {run}")
         raise UsageError(
             f"{path}: holds nothing that an evosyn command writes (no manifest.json, report.json or config.yaml that "
