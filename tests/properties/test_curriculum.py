@@ -19,16 +19,16 @@ from evosyn.evolve.curriculum import (
     CurriculumEvent,
     Offered,
     Trained,
-    curriculum_events,
     folded,
     learnability,
 )
 from evosyn.evolve.events import Fate
-from evosyn.journal import Journal
+from evosyn.journal import Events, Journal
 from evosyn.ports import GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate
 
+KINDS: dict[str, type[CurriculumEvent]] = {"offer": Offered, "train": Trained}
 CELLS = tuple("abcd")
 TEXTS = [f"problem {number}" for number in range(24)]
 IDS = [Candidate(text).id for text in TEXTS]
@@ -67,12 +67,12 @@ def test_state_is_the_fold_of_what_the_journal_holds(
     tmp_path_factory: pytest.TempPathFactory, events: list[CurriculumEvent], cut: int
 ) -> None:
     journal = Journal(tmp_path_factory.mktemp("run") / "journal.jsonl")
-    held = curriculum_events(journal)
+    held = Events(journal, KINDS)
     held.begin({"kind": "test"})
     for event in events:
         held.append(event)
     journal.close()
-    read = list(curriculum_events(Journal(journal.path)))
+    read = list(Events(Journal(journal.path), KINDS))
     assert read == events
     begun = folded(new(), read[:cut])
     assert folded(begun, read[cut:]).fingerprint() == folded(new(), events).fingerprint()
@@ -229,7 +229,7 @@ def next_event(state: Curriculum, harder: float | None) -> CurriculumEvent | Non
 def student_run(journal: Path, harder: float | None) -> tuple[Curriculum, list[CurriculumEvent]]:
     """A run that goes on where its journal ends."""
     state = new(cell_size=8)
-    held = curriculum_events(Journal(journal))
+    held = Events(Journal(journal), KINDS)
     held.begin({"kind": "test"})
     events = list(held)
     folded(state, events)
