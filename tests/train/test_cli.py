@@ -131,7 +131,6 @@ def test_what_another_trainer_left_is_refused_by_name_and_stays(
         (tmp_path / name).write_text("theirs")
     before = sorted(tmp_path.rglob("*"))
     line = (command, str(small_data), "--model", "builtin:tiny", "--out", str(tmp_path), "--steps", "1")
-    line = (*line, "--teacher", TEACHER)
     refused = CliRunner().invoke(group, line, standalone_mode=False).exception
     assert isinstance(refused, UsageError)
     assert f"holds files of something else ({theirs.partition('/')[0]}); choose another directory" in str(refused)

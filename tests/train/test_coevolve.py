@@ -92,7 +92,7 @@ def test_a_simulated_teacher_mutates_while_a_model_trains_and_is_told_of_as_one(
     assert len(rows) == STEPS and all(None not in row[1:6] for row in rows)
     assert feed["simulated"] and feed["mutants"]["tried"]
     shown = CliRunner().invoke(group, ["inspect", str(whole)], catch_exceptions=False).stdout
-    assert "(a simulation)" in shown and "what became of them" in shown
+    assert "(SIMULATED)" in shown and "what became of them" in shown
 
 
 def test_replies_written_by_hand_become_problems_or_are_lost_for_what_is_wrong_with_them(played: Path) -> None:
