@@ -15,6 +15,8 @@ LENGTHS = ("max_tokens", "max_completion_tokens")
 """The parameters that bound a reply."""
 WAS_CUT, REPEATS = ("truncated", CUT), "repeats-itself"
 """Failures of replies that lacked room, and of those that would never have enough."""
+SAMPLE_STRIDE = 1000
+"""Attempt `a` of slot `s` is sample `s + a * SAMPLE_STRIDE`: a redraw never takes another slot's cached reply."""
 MORE_ROOM = 4
 """A reply that was cut is asked for once more with so many times the length."""
 

@@ -1,7 +1,7 @@
 """The nouns of evosyn: frozen records with content ids. No I/O, no behaviour beyond what the data itself says.
 
 The id of a record is a hash of its content; provenance never enters it, so the same text has the same id wherever it
-came from. Arrays carry their axes: M solutions, N testings, C cases. DESIGN.md sections 2 and 4.
+came from. Arrays carry their axes: M solutions, N testings, C cases. DESIGN.md section 4.
 """
 
 from __future__ import annotations

@@ -7,18 +7,17 @@ imported before it is asked for. The form of `create` stands in `evosyn.ports.pl
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from evosyn.configs.loading import validated
-from evosyn.errors import UsageError
+from evosyn.errors import UsageError, nearest
 from evosyn.ports.plugins import TOOLS, Argument, PluginConfig
 from evosyn.records import Json
 
@@ -61,13 +60,16 @@ class Plugin:
         """
         return self.create(tools, self.configured(options or {}))
 
-    def configured(self, options: Mapping[str, Json]) -> PluginConfig:
+    def configured(self, options: Mapping[str, Json], beside: Iterable[str] = ()) -> PluginConfig:
         """Its config with these options.
+
+        Args:
+            beside: other keys that stand where these do.
 
         Raises:
             UsageError: as `make`.
         """
-        return validated(self.config, {**options, **self.argument}, f"{self.kind} {self.text!r}")
+        return validated(self.config, {**options, **self.argument}, f"{self.kind} {self.text!r}", beside)
 
     @property
     def argument_field(self) -> str | None:
@@ -202,10 +204,7 @@ def _loaded(kind: str, point: metadata.EntryPoint) -> Any:
 
 
 def _near(kind: str, name: str) -> str:
-    known = names(kind)
-    near = difflib.get_close_matches(name, known, n=3)
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
-    return f"{hint} (or give a dotted path package.module:attribute)"
+    return f"{nearest(name, names(kind))} (or give a dotted path package.module:attribute)"
 
 
 def _homes(kind: str) -> tuple[str, ...]:

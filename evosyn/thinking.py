@@ -17,7 +17,7 @@ from evosyn.parsing import BOM
 from evosyn.quoting import QUOTED, is_closed, plain_text
 from evosyn.text import reasoning
 from evosyn.text.loops import repeats_itself
-from evosyn.text.reasoning import AUTO, NONE, PREFILLED, THINK, Answer, Thought
+from evosyn.text.reasoning import AUTO, NONE, PREFILLED, SEEN, THINK, Answer, Thought
 
 TAG = re.compile(r"<(?P<close>/?)think(?:ing)?>|\[(?P<shut>/?)THINK\]", re.IGNORECASE)
 MENTION = re.compile(
@@ -54,8 +54,8 @@ def without_thinking(text: str, form: str = AUTO) -> Thought:
     Whatever the form, nothing before the last mark that closes reasoning is in the answer. Tags of `think` may be data;
     what may be read in two ways is read so that no honest answer is lost:
 
-    * An opening tag that begins the text, or stands alone on its line, begins reasoning up to the next closing one, or
-      to the end. One between words is only mentioned, unless a closing one follows that is no data.
+    * An opening tag that begins a line begins reasoning up to the next closing one, or to the end. One between words is
+      only mentioned, unless a closing one follows that is no data.
     * A closing tag without an opening one ends reasoning that began with the text; but where it stands between words,
       behind a fenced block, it is only mentioned.
     * In a fence of the answer tags are data. But a closing one that begins a line, and no other opened in that fence,
@@ -164,14 +164,15 @@ class _Separation:
     def _keep(self, text: str) -> None:
         last = self._answer[-1]
         before, line_break, tail = text.rpartition("\n")
-        in_line = bool(tail.strip()) or (last.in_line and not line_break)
-        worded = last.worded + bool(tail.strip() or before.strip())
+        said = SEEN.search(tail) is not None
+        in_line = said or (last.in_line and not line_break)
+        worded = last.worded + (said or SEEN.search(before) is not None)
         self._answer.append(_Piece(text, worded, in_line, last.blocks))
 
     def _opening(self, tag: re.Match[str]) -> int:
         """Where the text goes on that an opening tag stands in: behind the tag, if reasoning surely begins there."""
         last, number = self._answer[-1], len(self._answer)
-        if self._fence is None and (not last.worded or (not last.in_line and self._ends_line(tag))):
+        if self._fence is None and not last.in_line:
             self._since = tag.end()
             return tag.end()
         if self._fence is not None and last.worded > self._answer[self._first - 1].worded:

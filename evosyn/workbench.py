@@ -64,7 +64,7 @@ class TeacherConfig(PluginSection):
 
     Attributes:
         model: a real model: `provider/name` in litellm's words, `local:PATH`, or another plug-in of teachers.
-        name: instead of a model a plug-in: `mailbox:DIR`, `replay:FILE@MODEL`, a dotted path.
+        name: instead of a model a plug-in: `mailbox:DIR`, `replay:FILE`, a dotted path.
         replies: reply cache to share with other runs; None for one of this run.
         calls: requests in flight at most.
         reasoning: how its texts mark reasoning: `auto`, `none`, or the name of a family (docs/reasoning.md).
@@ -411,12 +411,12 @@ class Workbench:
         """
         teacher, sandbox = self.config.teacher, self.config.sandbox
         if teacher.options or teacher.spec not in (None, "self"):  # the model in training is no plug-in
-            registry.find("teachers", teacher.spec or ANY_MODEL).configured(teacher.options)
+            registry.find("teachers", teacher.spec or ANY_MODEL).configured(teacher.options, TeacherConfig.model_fields)
         agent = self.config.agent
         if agent.options or agent.name != AgentConfig().name:
-            registry.find("agents", agent.name).configured(agent.options)
+            registry.find("agents", agent.name).configured(agent.options, AgentConfig.model_fields)
         if sandbox.options:
-            registry.find("sandboxes", sandbox.backend).configured(sandbox.options)
+            registry.find("sandboxes", sandbox.backend).configured(sandbox.options, SandboxConfig.model_fields)
         if sandbox.runner != "local":
             name, options = sandbox.opened
             registry.find("sandboxes", name).configured(options)

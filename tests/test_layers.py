@@ -8,8 +8,6 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
-import pytest
-
 import evosyn
 from evosyn import registry
 
@@ -42,6 +40,37 @@ HEAVY = {
 BY_THE_USER = {("workbench.py", "teachers"), ("arms.py", "proposers")}
 """Where the user says which part it is to be, whatever layer that stands in."""
 MODULES = sorted(ROOT.rglob("*.py"))
+BENCHMARKS = ROOT.parent / "benchmarks"
+CIRCLES = {
+    "evolve, openevolve_comparison",  # of benchmarks/
+    "evosyn.cli, evosyn.cli._output",
+    "evosyn.cli._coevolving, evosyn.cli._selfplay",
+    "evosyn.codec, evosyn.records",
+    "evosyn.domains, evosyn.domains.agentbench",
+    "evosyn.sandbox._probe, evosyn.sandbox.local",
+    "evosyn.worlds.tools.loose_ends, evosyn.worlds.tools.records",
+}
+"""Files that import each other. Nothing is added here; a circle that is mended is removed."""
+PRIVATE_NAMES = {
+    "cli: sandbox._image",
+    "cli: sandbox._memory",
+    "domains: domains.published._rows",
+    "domains: sandbox._inside.colliding",
+    "domains: sandbox._inside.kinds",
+    "domains: sandbox._inside.trees",
+    "domains: sandbox._inside.wire",
+    "strategies: strategies.running._harness",
+    "synthesis: evolve.proposers._recorded",
+    "worlds: sandbox._filter",
+    "worlds: sandbox._groups",
+    "worlds: sandbox._image",
+    "worlds: sandbox._inside.seccomp",
+    "worlds: sandbox._jail",
+    "worlds: sandbox._machine",
+    "worlds: sandbox._memory",
+    "worlds: sandbox._owners",
+}
+"""Names with a leading `_` that other packages import. Nothing is added here; what is mended is removed."""
 
 
 @cache
@@ -64,28 +93,110 @@ def imported(tree: ast.AST) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_imports_its_own_package_or_a_lower_layer(path: Path) -> None:
-    part = part_of(path)
-    for name in imported(tree_of(path)):
-        if not name.startswith("evosyn."):
-            continue
-        other = name.split(".")[1]
-        if other == part or (other == "__version__"):
-            continue
-        assert (
-            LAYER.get(other, 0) < LAYER.get(part, 0)
-            or LAYER.get(part, 0) == LAYER.get(other, 0) == 0
-            or LAYER.get(part, 0) == LAYER.get(other, 0) == TOP
-        ), f"{path.name} (layer {LAYER.get(part, 0)}) imports {name} (layer {LAYER.get(other, 0)})"
+def layer_of(part: str) -> float:
+    return LAYER.get(part, 0)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_module_imports_a_heavy_library_at_its_top(path: Path) -> None:
-    if part_of(path) == "train":  # imported where training begins
-        return
-    top = ast.Module([node for node in tree_of(path).body if isinstance(node, ast.Import | ast.ImportFrom)], [])
-    assert not {name.split(".")[0] for name in imported(top)} & HEAVY
+def test_a_module_imports_its_own_package_or_a_lower_layer() -> None:
+    upward = []
+    for path in MODULES:
+        part = part_of(path)
+        for name in sorted(imported(tree_of(path))):
+            other = name.removeprefix("evosyn.").split(".")[0]
+            if not name.startswith("evosyn.") or other in (part, "__version__"):
+                continue
+            if layer_of(other) > layer_of(part) or layer_of(other) == layer_of(part) not in (0, TOP):
+                layers = f"layer {layer_of(part):g} imports layer {layer_of(other):g}"
+                upward.append(f"{path.relative_to(ROOT)}: {name} ({layers})")
+    assert not upward, "\n".join(upward)
+
+
+def test_no_module_imports_a_heavy_library_at_its_top() -> None:
+    heavy = []
+    for path in MODULES:
+        if part_of(path) == "train":  # imported where training begins
+            continue
+        top = ast.Module([node for node in tree_of(path).body if isinstance(node, ast.Import | ast.ImportFrom)], [])
+        libraries = {name.split(".")[0] for name in imported(top)} & HEAVY
+        heavy += [f"{path.relative_to(ROOT)}: {library}" for library in sorted(libraries)]
+    assert not heavy, "\n".join(heavy)
+
+
+def test_files_import_each_other_in_the_listed_circles_only() -> None:
+    arrows = arrows_between_files()
+    reached = {name: reachable(name, arrows) for name in arrows}
+    circles = [{other for other in reached[name] if name in reached[other]} for name in arrows if name in reached[name]]
+    assert_only_shrinks({", ".join(sorted(circle)) for circle in circles}, CIRCLES)
+
+
+def test_only_the_listed_private_names_are_imported_by_other_packages() -> None:
+    files = files_by_name()
+    crossing = set()
+    for path in MODULES:
+        for name in names_used(path, files):
+            words = name.split(".")
+            private = [index for index, word in enumerate(words) if re.match("_[^_]", word)]
+            if not private or words[0] != "evosyn":
+                continue
+            owner = ROOT.parent.joinpath(*words[: private[0]])
+            if (owner if owner.is_dir() else owner.parent) not in path.parents:
+                shown = max(private[0] + 1, len(file_of(name, files).split(".")))
+                crossing.add(f"{part_of(path)}: {'.'.join(words[1:shown])}")
+    assert_only_shrinks(crossing, PRIVATE_NAMES)
+
+
+def assert_only_shrinks(present: set[str], listed: set[str]) -> None:
+    added = [f"new, and not allowed: {entry}" for entry in sorted(present - listed)]
+    mended = [f"mended, to be removed from the list: {entry}" for entry in sorted(listed - present)]
+    assert not added + mended, "\n".join(added + mended)
+
+
+@cache
+def files_by_name() -> dict[str, Path]:
+    """The files of evosyn/ and benchmarks/ by the names that imports give them."""
+    homes = [(path, ROOT.parent) for path in MODULES] + [(path, BENCHMARKS) for path in BENCHMARKS.rglob("*.py")]
+    dotted = {path: ".".join(path.relative_to(home).with_suffix("").parts) for path, home in homes}
+    return {name.removesuffix(".__init__"): path for path, name in dotted.items()}
+
+
+def file_of(name: str, files: dict[str, Path]) -> str:
+    """The file that a name is imported from: the name itself or its longest beginning that is a file; else ""."""
+    while name and name not in files:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def arrows_between_files() -> dict[str, set[str]]:
+    """For each file those that it imports from anywhere in it, for types only and in functions too."""
+    files = files_by_name()
+    return {
+        name: {file_of(other, files) for other in imported(tree_of(path)) - {"evosyn.__version__"}} - {name, ""}
+        for name, path in files.items()
+    }
+
+
+def reachable(start: str, arrows: dict[str, set[str]]) -> set[str]:
+    reached: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = arrows[waiting.pop()] - reached
+        reached |= new
+        waiting += new
+    return reached
+
+
+def names_used(path: Path, files: dict[str, Path]) -> set[str]:
+    """The names that a file imports, and the attributes that it reads of imported modules."""
+    tree = tree_of(path)
+    bound = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    read = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    modules = {node: bound[node.value.id] for node in read if bound.get(node.value.id) in files}
+    return imported(tree) | {f"{module}.{node.attr}" for node, module in modules.items()}
 
 
 def test_contracts_ship_without_a_test_framework_and_nothing_imports_them() -> None:

@@ -72,8 +72,8 @@ def test_what_follows_a_name_or_a_dotted_path_is_its_argument(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("kind", "text", "says"),
     [
-        ("domains", "python-funktion", "did you mean python-function"),
-        ("teachers", "mailbx:DIR", "did you mean mailbox"),
+        ("domains", "python-funktion", "did you mean 'python-function'"),
+        ("teachers", "mailbx:DIR", "did you mean 'mailbox'"),
         ("domains", "no.such:thing", "cannot load"),
         ("things", "x", "unknown kind"),
         ("domains", f"{__name__}:plain:more", "takes nothing after its name"),

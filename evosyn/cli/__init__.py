@@ -21,7 +21,7 @@ import click
 
 from evosyn import __version__
 from evosyn.cli._output import EscapedLines, echo
-from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynError
+from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynError, nearest
 
 BROKEN_DISK = (errno.EIO, errno.EFBIG)
 COMMANDS: dict[str, str] = {
@@ -58,10 +58,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            import difflib
-
-            near = difflib.get_close_matches(cmd_name, COMMANDS, n=2)
-            told = f"did you mean {' or '.join(near)}?" if near else "`evosyn --help` lists them"
+            told = nearest(cmd_name, COMMANDS, "`evosyn --help` lists them")
             raise click.UsageError(f"no such command {cmd_name!r}; {told}", ctx)
         command = importlib.import_module(f"{__name__}.{cmd_name}").command
         if not isinstance(command, click.Command):

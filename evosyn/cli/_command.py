@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from evosyn.cli._output import echo
-from evosyn.errors import OtherSettings, UsageError
+from evosyn.errors import OtherSettings, UsageError, nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -52,7 +52,7 @@ _TEACHER = (
     flag(
         "--teacher",
         "workbench.teacher.name",
-        "local:PATH, mailbox:DIR, replay:FILE@provider/name, litellm:provider/name, or a dotted path.",
+        "local:PATH, mailbox:DIR, replay:FILE, replay:builtin:NAME, litellm:provider/name, or a dotted path.",
     ),
     flag(
         "--base-url", "workbench.teacher.base_url", "Endpoint of the model, such as http://localhost:8000/v1 for vLLM."
@@ -198,7 +198,7 @@ class ConfiguredCommand(click.Command):
         """
         known = self._known()
         if name not in known:
-            raise UsageError(f"--preset {name!r}: no such preset of this command; known: {', '.join(known)}")
+            raise UsageError(f"--preset {name!r}: no such preset of this command; {nearest(name, known)}")
         return f"{self._presets}-{name}"
 
     def _known(self) -> list[str]:
@@ -211,7 +211,7 @@ class ConfiguredCommand(click.Command):
     def _refuse(self, error: click.NoSuchOption, command: str) -> NoReturn:
         """
         Raises:
-            UsageError: the option is a key; says how to set it.
+            UsageError: the option is a key; says how to set it, and which options are like it.
             click.NoSuchOption: it is none.
         """
         from evosyn.configs.loading import dotted_keys
@@ -221,7 +221,9 @@ class ConfiguredCommand(click.Command):
         if not keys:
             raise error
         ways = " or ".join(f"--set {key}=VALUE" for key in keys)
-        raise UsageError(f"{error.option_name}: is no option of `{command}`; it is a key of its configuration: {ways}")
+        near = nearest(error.option_name, (name for option in self.params for name in option.opts), "")
+        told = f"{error.option_name}: is no option of `{command}`; {near}".rstrip()
+        raise UsageError(f"{told} {'It' if near else 'it'} is a key of its configuration: {ways}")
 
 
 def teacher_options(command: Option) -> Option:

@@ -2,7 +2,7 @@
 
 Layers speak through these; no class builds its own collaborators, they are passed in. Unless a contract says otherwise,
 results come in the order of the requests and have the same length, arguments are never mutated, and a bad candidate,
-program or reply is returned as data while a broken machine is raised (`evosyn.errors`). DESIGN.md sections 2, 3 and 5.
+program or reply is returned as data while a broken machine is raised (`evosyn.errors`). DESIGN.md sections 3 and 5.
 """
 
 from __future__ import annotations

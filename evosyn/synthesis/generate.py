@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.agents.episodes import EpisodeActor
-from evosyn.chat import REPEATS, WAS_CUT, Parsed, Reply, Request, roomier
+from evosyn.chat import REPEATS, SAMPLE_STRIDE, WAS_CUT, Parsed, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.dataset import Reject
 from evosyn.domains.replies import before_cut
@@ -27,9 +27,6 @@ from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, o
 from evosyn.synthesis.adaptive import AdaptiveConfig
 
 T = TypeVar("T")
-
-SAMPLE_STRIDE = 1000
-"""Attempt `a` of slot `s` is sample `s + a * SAMPLE_STRIDE`: a redraw never takes another slot's cached reply."""
 
 Kind: TypeAlias = Literal["solution", "testing", "inputs"]
 Ask: TypeAlias = Callable[[Kind, int, int, Request], Awaitable[Reply]]

@@ -13,13 +13,13 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.chat import Reply, Request, roomier
+from evosyn.chat import SAMPLE_STRIDE, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.errors import UsageError
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem, Provenance
-from evosyn.synthesis.generate import SAMPLE_STRIDE, named_reason, unstorable
+from evosyn.synthesis.generate import named_reason, unstorable
 from evosyn.templates import render
 
 AskProblem: TypeAlias = Callable[[int, int, Request], Awaitable[Reply]]

@@ -7,7 +7,6 @@ Sources: the chat templates of the families, vLLM's `vllm/reasoning`.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -15,7 +14,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator
 
-from evosyn.errors import FormatError, UsageError
+from evosyn.errors import FormatError, UsageError, nearest
+from evosyn.fences import without_fences
 from evosyn.parsing import BOM
 
 AUTO, NONE, THINK, HARMONY, PREFILLED = "auto", "none", "think", "harmony", "-prefilled"
@@ -83,17 +83,24 @@ _SKIPPED = Family(r"\Aanalysis", "", r"assistant\s*final", r"assistant\s*comment
 """Harmony as a tokenizer decodes it that leaves its special tokens out: no text says so by itself."""
 FORMS = (AUTO, NONE, THINK, THINK + PREFILLED, *list(FAMILIES)[1:])
 _NAMES = (*FORMS, *(name + PREFILLED for name in FAMILIES if name not in (THINK, HARMONY)))
+_UNSEEN = r"\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
+_BLANKS = rf"[\s{_UNSEEN}]*"
+SEEN = re.compile(rf"[^\s{_UNSEEN}]")
 _ROLE = re.compile(
-    r"\s*(?:<s>|<bos>)?\s*(?:<\|im_start\|>\s*assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>|<｜Assistant｜>"
-    r"|\[\|assistant\|\]|<start_of_turn>model|<\|turn>model|<\|start\|>assistant(?=<\|channel\|>)|assistant(?=\n))?\s*"
+    rf"{_BLANKS}(?:<s>|<bos>)?\s*(?:<\|im_start\|>\s*assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>|<｜Assistant｜>"
+    r"|\[\|assistant\|\]|<start_of_turn>model|<\|turn>model|<\|start\|>assistant(?=<\|channel\|>)|assistant(?=\n)"
+    rf"|(?:\w{{1,16}} ?){{1,3}}:\s*(?=[<\[◁]))?{_BLANKS}"
 )
-"""What some tokenizers leave before a reply."""
+"""What some tokenizers leave before a reply, and the name of who speaks before a mark."""
 _WORDS = r"think|thought|reason|reflect|analys|scratch|rational|deliberat|monolog|inner|hidden|ponder|cot\b"
+_THOUGHT = rf"</?[\w:.-]*(?:{_WORDS})[\w:.-]*(?:\s[^<>]{{0,64}})?>|\[/?[\w:.-]*(?:{_WORDS})[\w:.-]*\](?![(\[:])"
 _STRANGE = re.compile(
     r"(<(?P<special>[|｜][^<>|｜\n]{1,64}[|｜]?|[^<>|｜\s]{1,64}[|｜])>|◁[^▷\n]{1,64}▷|[\[<]unused\d+[\]>]"
-    rf"|</?[\w:.-]*(?:{_WORDS})[\w:.-]*(?:\s[^<>]{{0,64}})?>|\[/?[\w:.-]*(?:{_WORDS})[\w:.-]*\])",
+    rf"|{_THOUGHT}|(?<=[|｜]>)(?:{_WORDS})\w*\n|<(?P<tag>[a-z][\w:.-]*)>)",
     re.IGNORECASE,
 )
+_SIGNS = "|".join(family.opens for family in FAMILIES.values() if not family.opens[0].isalpha())
+_LATER = re.compile(rf"^(?:[^\S\n]|[{_UNSEEN}])*+((?-i:{_SIGNS})|{_THOUGHT})", re.IGNORECASE | re.MULTILINE)
 _ORDINARY = re.compile(
     rf"(?!.*(?:{_WORDS})).*(?:tool|func|call|python|action|answer|response|solution|final|text|sentence|bos|end|eo[st])",
     re.IGNORECASE,
@@ -123,8 +130,7 @@ def check_form(name: str) -> str:
     """Raises FormatError where there is no form of that name."""
     if name in _NAMES:
         return name
-    near = difflib.get_close_matches(str(name), _NAMES, n=2)
-    known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(FORMS)}"
+    known = nearest(str(name), _NAMES, f"known: {', '.join(FORMS)}")
     raise FormatError("", f"{str(name)[:80]!r} is no form of reasoning; {known} (docs/reasoning.md)", name)
 
 
@@ -142,18 +148,24 @@ ReasoningForm = Annotated[str, AfterValidator(check_form)]
 
 def form_of(text: str, form: str) -> tuple[str, str]:
     """The form that a text is read in where `form` was named, and the fault of a text that begins with marks of
-    another one, "" for none. A family's own mark that begins a text names it; else `think` is taken."""
+    another one, "" for none. A family's own mark that begins a text names it, else one that begins a line outside of
+    fences; else `think` is taken."""
     start = _start(text)
     begun = [name for name in FAMILIES if _marks(FAMILIES[name]).begins.match(text, start)]
+    strange = _STRANGE.match(text, start)
+    if strange and strange["tag"] and f"</{strange['tag']}" in text:
+        strange = None
+    late = form == AUTO and not (begun or strange) and _LATER.search(text)
+    if late and (strange := _LATER.search(without_fences(text))):
+        begun = [name for name in FAMILIES if _marks(FAMILIES[name]).begins.match(text, strange.start(1))]
     if form == AUTO and begun:
         return begun[0], ""
-    strange = _STRANGE.match(text, start)
     own = form in begun or form.removesuffix(PREFILLED) in begun
     if form == NONE or own or not (begun or strange):
         return (THINK if form == AUTO else form), ""
-    mark = strange[0] if strange else text[start : start + 32]
+    mark = strange[1].strip() if strange else text[start : start + 32]
     whose = f"a mark of {begun[0]}" if begun else "a mark of no family that is known"
-    told = f"the text begins with {mark!r}, {whose}; name its form, `none` where that is no reasoning"
+    told = f"the text, or a line of it, begins with {mark!r}, {whose}; name its form, `none` where that is no reasoning"
     return form, f"{OTHER}: {told}"
 
 
@@ -240,7 +252,7 @@ def _start(text: str) -> int:
     while True:
         at = role.end() if (role := _ROLE.match(text, at)) else at
         strange = _STRANGE.match(text, at)
-        if not (strange and strange["special"] and _ORDINARY.match(strange["special"])):
+        if not (strange and _ORDINARY.match(strange["special"] or strange["tag"] or "")):
             return at
         at = strange.end()
 

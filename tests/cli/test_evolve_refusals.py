@@ -191,7 +191,7 @@ def test_a_strategy_that_looks_like_a_path_is_a_missing_file(tmp_path):
     for spec in ("nofile.py", "./none", str(tmp_path / "none")):
         error = str(run("score", "--pool", "m.jsonl", "--strategy", spec).exception)
         assert f"strategy {spec}: no such file or directory" in error
-    assert "did you mean codet" in str(run("score", "--pool", "m.jsonl", "--strategy", "codett").exception)
+    assert "did you mean 'codet" in str(run("score", "--pool", "m.jsonl", "--strategy", "codett").exception)
 
 
 def test_the_goal_of_the_line_is_what_the_run_may_come_to():

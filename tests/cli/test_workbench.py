@@ -55,6 +55,21 @@ def test_flags_are_keys_of_the_section() -> None:
     assert config_of() == WorkbenchConfig()
 
 
+PLUGINS = {
+    "sandbox": ("sandboxes", "local"),
+    "teacher": ("teachers", "litellm:provider/name"),
+    "agent": ("agents", "loop"),
+}
+
+
+@pytest.mark.parametrize("section", PLUGINS)
+def test_a_mistyped_key_of_a_section_is_told_the_nearest_of_section_and_plug_in(section: str) -> None:
+    own = set(WorkbenchConfig.model_fields[section].annotation.model_fields)
+    for key in own | set(registry.find(*PLUGINS[section]).config.model_fields):
+        with pytest.raises(UsageError, match=f"unknown key '{key}x'; did you mean .*'{key}'"):
+            Workbench(config_of("--set", f"workbench.{section}.{key}x=1"))
+
+
 @pytest.mark.parametrize("strength", ["weak", "mixed", "strong"])
 def test_the_strength_is_that_of_the_offline_teacher(strength: str, tmp_path: Path) -> None:
     assert (

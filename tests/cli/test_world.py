@@ -62,7 +62,7 @@ def test_worlds_that_come_with_evosyn_are_listed():
 
 
 def test_what_is_missing_is_said(tmp_path):
-    assert "did you mean library" in str(run("world", "check", "builtin:librari").exception)
+    assert "did you mean 'library'" in str(run("world", "check", "builtin:librari").exception)
     assert "no model is named" in str(run("world", "rollout", "builtin:library", "--out", tmp_path).exception)
     assert "greedy-distractor" in str(
         run("world", "rollout", "builtin:library", "--agent", f"{AGENT}:best", "--out", tmp_path).exception

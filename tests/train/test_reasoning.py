@@ -195,6 +195,7 @@ UNKNOWN = {
     "signs of another family's form": ("◁reflect▷", "◁/reflect▷"),
     "a token that names a text": ("<|begin_of_reasoning_text|>", "<|end_of_reasoning_text|>"),
     "wide bars": ("<｜thinking｜>", "<｜/thinking｜>"),
+    "the name of a role": ("<|assistant|>thinking\n", "<|assistant|>answer\n"),
 }
 
 
@@ -216,6 +217,26 @@ def test_what_a_tokenizer_leaves_before_reasoning_hides_no_mark_of_it(before: st
     assert without_thinking(f"{before}\\boxed{{72}}").answer.endswith("\\boxed{72}")
 
 
+AMID = ["Okay.\n", "\u200b", "So:\n\n \u2060", "Assistant: ", "AI Bot:\n", "```\n1\n```\n"]
+
+
+@pytest.mark.parametrize("before", AMID)
+@pytest.mark.parametrize("opens", ["<think>", "[THINK]", "<thought>", "◁think▷", "<|channel|>analysis", "<scratchpad>"])
+def test_marks_that_begin_a_line_of_an_answer_begin_reasoning(before: str, opens: str) -> None:
+    for draft in (f"{opens}I draft \\boxed{{72}} but", f"{opens}\n\\boxed{{72}}"):
+        assert without_thinking(before + draft).fault
+    if before != "```\n1\n```\n" and not before.isspace():
+        fenced = f"{before}\n```\n{opens}\n```\n\\boxed{{72}}"
+        assert without_thinking(fenced)[:3] == (fenced, None, "")
+
+
+@pytest.mark.parametrize("name", ["plan", "internal", "Draft-1", "x:notes"])
+def test_a_tag_that_begins_a_text_and_is_never_closed_is_told(name: str) -> None:
+    assert without_thinking(f"<{name}>so \\boxed{{72}}").fault.startswith("other-reasoning: ")
+    for whole in (f"<{name}>so</{name}>\\boxed{{72}}", "<answer>\\boxed{72}", "[rationale](a) \\boxed{72}", "<1, 2>"):
+        assert without_thinking(whole)[:3] == (whole, None, "")
+
+
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_family_that_is_not_known_is_refused_and_told(name: str) -> None:
     opens, closes = UNKNOWN[name]
@@ -223,7 +244,7 @@ def test_a_family_that_is_not_known_is_refused_and_told(name: str) -> None:
         thought = without_thinking(text)
         assert not thought.answer
         assert thought.fault.startswith("other-reasoning: ")
-        assert opens.strip() in thought.fault
+        assert opens.strip().removeprefix("<|assistant|>") in thought.fault
         assert without_thinking(text, "none").answer == text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,14 @@ from simulation import AGENT
 from evosyn import tool_environments
 from evosyn.cli import group
 from evosyn.dataset import read_dataset, write_dataset
-from evosyn.domains import domain
+from evosyn.domains import check_task, domain
 from evosyn.domains.tool_use import NAME, PLAN
 from evosyn.environments.rows import SETTING
 from evosyn.errors import UsageError
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.randomness import SeedTree
 from evosyn.synthesis.recipes.worlds import rows_of_world
+from evosyn.tasks import task_of, task_text
 from evosyn.text.tool_calls import ToolCall, spoken
 from evosyn.train import here
 from evosyn.train.rollouts import LOST, OVER, TextRollout
@@ -149,6 +151,20 @@ def test_rows_of_tool_worlds_are_a_taskset_that_plays_in_plain_text(tmp_path: Pa
     for name, args in TASKS[0].reference:
         assert str(rollout.reply(spoken(ToolCall(name, args)))).startswith('The result:\n\n{"ok"')
     assert rollout.reply(spoken(ToolCall("finish", {}))) is None and rollout.reward() == 1.0
+
+
+def test_a_rollout_in_plain_text_reads_reasoning_as_the_process_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = spoken(ToolCall(*TASKS[0].reference[0]))
+    reply = f"Hm. {call}</think>{spoken(ToolCall('finish', {}))}"
+    (row,) = rows_of_world(read_world(WORLD), TASKS[:1], domain(NAME))
+    for own, named, over in (("think", None, True), ("none", None, False), ("none", "think", True)):
+        if named:
+            monkeypatch.setenv("EVOSYN_REASONING", named)
+        rollout = TextRollout(task_text(replace(task_of(row, check_task), reasoning=own)))
+        assert (rollout.reply(reply) is None) is over, (own, named)
+    monkeypatch.setenv("EVOSYN_REASONING", "thinkk")
+    with pytest.raises(UsageError, match=r"EVOSYN_REASONING.*'think'"):
+        rollout.reply(call)
 
 
 @needs_train

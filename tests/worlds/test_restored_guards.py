@@ -13,8 +13,7 @@ from evosyn.domains import load_pools
 from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, ShellScript, Status
 from evosyn.shell_world import ShellWorld, image_cache, world_in
 from evosyn.worlds.shell import ShellWorlds
-
-from .conftest import small_image
+from tests.worlds.conftest import small_image
 
 SPEC = importlib.util.spec_from_file_location("os_views", Path(__file__).parents[2] / "benchmarks" / "os_views.py")
 assert SPEC is not None and SPEC.loader is not None

@@ -14,13 +14,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from evosyn.agents.episodes import EpisodeActor
+from evosyn.chat import SAMPLE_STRIDE
 from evosyn.dataset import Reject
 from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Pool, Problem
 from evosyn.running.ledger import LOST, TRANSIENT
 from evosyn.running.progress import Usage, usage_of
-from evosyn.synthesis.generate import SAMPLE_STRIDE, DrawConfig, Drawn, Want, drawn_pools
+from evosyn.synthesis.generate import DrawConfig, Drawn, Want, drawn_pools
 
 
 class Wanted(NamedTuple):

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
-import evosyn
 from evosyn.errors import SandboxUnavailable
 from evosyn.records import Json
 from evosyn.sandbox import _filter, _jail
@@ -84,7 +83,7 @@ class KeeperProcess:
         """
         self.slot = slot
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        root = str(Path(evosyn.__file__).parent.parent)
+        root = str(Path(__file__).parents[3])
         command = [_jail.interpreter(), "-I", "-S", "-B", "-c", _BOOT, str(theirs.fileno()), root, *_PACKAGES]
         with theirs:
             self._process = subprocess.Popen(

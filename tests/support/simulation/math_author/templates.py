@@ -151,7 +151,7 @@ def worked(
     for place, line in enumerate(lines):
         name, _, formula = line.partition(" = ")
         written = _NAME.sub(lambda one: str(known[one[0]]), formula)
-        found = read_answer(written)
+        found = read_answer(f"({written})")  # bare, a difference may be a range
         value = found.value.rational if isinstance(found, Number) else None
         if value is None or value.denominator != 1 or (value := value + slip[1] * (place == slip[0])) <= 0:
             return None
