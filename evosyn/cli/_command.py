@@ -242,7 +242,7 @@ def student_options(model: str) -> Callable[[Option], Option]:
 
 def mutator_options(command: Option) -> Option:
     """The same for commands whose --model is the one that is trained."""
-    told = "Who mutates: self (the model in training), mailbox:DIR, replay:FILE@provider/name, litellm:provider/name, "
+    told = "Who mutates: self (the model in training), mailbox:DIR, replay:FILE, litellm:provider/name, "
     named = flag("--teacher", "workbench.teacher.name", told + "local:PATH, or package.module:factory.")
     return with_options(command, (named, *_TEACHER[2:]))
 
