@@ -1,6 +1,7 @@
 """Every teacher keeps the contract of `ports.Teacher`, whatever answers behind it, and one from outside as well."""
 
 import json
+from contextlib import closing
 
 import pytest
 from simulation import TEACHER
@@ -13,7 +14,8 @@ from evosyn.domains import load_pools
 from evosyn.domains.python_function import PythonFunction
 from evosyn.ports import TeacherTools
 from evosyn.sandbox import open_sandbox
-from evosyn.teachers.cache import request_key
+from evosyn.teachers.cache import RecordedReplies, request_key
+from evosyn.teachers.recordings import write_recording
 
 PROBLEM = next(pool.problem for pool in load_pools("builtin:python-seeds") if pool.problem.domain == "python-function")
 
@@ -64,7 +66,9 @@ class TestReplay(TestCompatible):
     @pytest.fixture(autouse=True)
     def _replayed(self, _made, tmp_path):
         complete(self.make(), self.requests)
-        self.made("replay", recording=f"{tmp_path}/replies.sqlite@openai/m")
+        with closing(RecordedReplies(tmp_path / "replies.sqlite")) as kept:
+            write_recording(tmp_path / "replies.jsonl.gz", kept, "", "")
+        self.made("replay", recording=str(tmp_path / "replies.jsonl.gz"))
 
 
 class TestMailbox(Asked):
