@@ -28,9 +28,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "sandboxes": ("evosyn.sandbox",),
     "worlds": ("evosyn.worlds",),
     "agents": ("evosyn.agents",),
-    "teachers": ("evosyn.teachers", "evosyn.simulation"),
+    "teachers": ("evosyn.teachers",),
     "axes": ("evosyn.evaluators.axes",),
-    "experiments": ("evosyn.simulation.experiment",),
 }
 """For each kind the packages that hold its parts; no name stands in two of them."""
 
@@ -98,6 +97,13 @@ def names(kind: str) -> list[str]:
         if "\ndef create(" in file.read_text(encoding="utf-8")
     ]
     return sorted(parts) + sorted(point.name for point in metadata.entry_points(group=f"evosyn.{kind}"))
+
+
+def is_plugin(kind: str, text: str) -> bool:
+    """Whether a text names a plug-in by its form: by a name that is found here, or by a dotted path."""
+    name, _, attribute = text.partition(":")
+    dotted = "." in name and all(part.isidentifier() for part in (*name.split("."), attribute.partition(":")[0]))
+    return dotted or name in names(kind)
 
 
 def make(kind: str, text: str, tools: object, options: Mapping[str, Json] | None = None) -> Any:

@@ -14,7 +14,7 @@ from pathlib import Path
 from evosyn import __version__
 
 ASKING = frozenset(
-    ("agents", "cli", "contracts", "evaluators", "evolve", "reading", "simulation", "strategies",
+    ("agents", "cli", "contracts", "evaluators", "evolve", "reading", "strategies",
      "synthesis", "teachers", "train", "view")
 )  # fmt: skip
 """Packages that ask for verdicts, or need none. All else of ours decides: what is new, until it is named here."""

@@ -179,7 +179,7 @@ class Want:
 
     Attributes:
         solutions, testings: how many of each.
-        simulated: whether the teacher is a simulation (it goes into the provenance).
+        simulated: whether the teacher only stands in for a model (it goes into the provenance).
         first_solution, first_testing: the slots that are drawn first, so that a pool can grow.
         examples: other problems, with good testings.
         limits: that solutions and testings will run under.

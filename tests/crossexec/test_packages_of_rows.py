@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from simulation import TEACHER
 
 import evosyn
 from evosyn.cli import group
@@ -74,18 +75,18 @@ def commands(pool: Path, out: Path) -> dict[str, list[str]]:
         "pool check": ["pool", "check", str(pool), "--execute"],
         "crossexec": ["crossexec", str(pool), "--out", str(out)],
         "reward serve": ["reward", "serve", "--pool", str(pool), "--port", "0"],
-        "eval": ["eval", "--teacher", "offline", "--bench", str(pool), "--out", str(out)],
+        "eval": ["eval", "--teacher", TEACHER, "--bench", str(pool), "--out", str(out)],
         "synthesize": [
             "synthesize",
             str(pool.parent / "mine.py"),
             "--teacher",
-            "offline",
+            TEACHER,
             "--seeds",
             str(pool),
             "--out",
             str(out),
         ],
-        "evolve": ["evolve", str(pool), "--teacher", "offline", "--out", str(out)],
+        "evolve": ["evolve", str(pool), "--teacher", TEACHER, "--out", str(out)],
     }
 
 

@@ -81,7 +81,7 @@ KEY = (
 
 def test_an_edit_of_a_file_that_decides_misses(tmp_path: Path) -> None:
     copy = tmp_path / "evosyn"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__", "simulation"))
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__"))
 
     def sources() -> str:
         done = subprocess.run([sys.executable, "-c", KEY], cwd=tmp_path, capture_output=True, text=True, check=True)

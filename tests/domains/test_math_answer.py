@@ -282,12 +282,13 @@ def test_no_number_is_made_that_would_be_too_large() -> None:
 
 
 def test_the_bundled_seeds_are_what_their_templates_make_and_the_simulated_solver_knows_them() -> None:
-    from docs.seeds import HOME
+    from simulation.math_author.templates import seed_problems, templates
+    from simulation.seeds import HOME
+
     from evosyn.pools import problem_to_json
-    from evosyn.simulation.math_author.templates import seed_problems, templates
 
     written = [json.loads(line) for line in (HOME / "math_seeds" / "seeds.jsonl").read_text().splitlines()]
-    assert written == [problem_to_json(problem) for problem in seed_problems()], "run python -m docs.seeds"
+    assert written == [problem_to_json(problem) for problem in seed_problems()], "run python -m simulation.seeds"
     assert len(templates()) == 24 and len({one["setting"] for one in templates().values()}) == 8
     for pool in load_pools("builtin:math-seeds"):
         problem = pool.problem
@@ -297,9 +298,10 @@ def test_the_bundled_seeds_are_what_their_templates_make_and_the_simulated_solve
 
 
 def test_what_the_simulated_author_means_is_what_its_replies_are() -> None:
+    from simulation.author.profile import profile_named
+    from simulation.math_author.author import draw_math
+
     from evosyn.randomness import SeedTree
-    from evosyn.simulation.author.profile import profile_named
-    from evosyn.simulation.math_author.author import draw_math
 
     found, profile = Counter[tuple[str, str, object]](), profile_named("mixed")
     for pool in load_pools("builtin:math-seeds"):

@@ -6,12 +6,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
 from evosyn.chat import Reply, Request
 from evosyn.ports import ModelTools, Proposal, ProposalContext, Proposer, Repairing, TeacherTools, Tried
 from evosyn.records import Candidate, Elite, Evaluation
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.strategies.genome import StrategyGenome
 from tests.teachers.asking import windowed
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis.strategies import text
+from simulation.scripted_server import ScriptedServer
 
 from evosyn.chat import Reply
 from evosyn.domains import domain, load_pools
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.jobs import Limits
 from evosyn.records import Json, Problem, Testing
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.synthesis.generate import DrawConfig, Want, added, draw_pool, draw_pools, examples_for, named_reason
 from tests.teachers.asking import made, windowed
 

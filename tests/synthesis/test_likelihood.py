@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulation.scripted_server import Refusal, ScriptedServer, refuses
 
 from evosyn.chat import Reply, Request
 from evosyn.domains import domain, load_pools
 from evosyn.records import ParsedCall, Problem
-from evosyn.simulation.scripted_server import Refusal, ScriptedServer, refuses
 from evosyn.synthesis.generate import DrawConfig, Want, draw_pool
 from evosyn.synthesis.likelihood import expected_spans, solution_details
 from evosyn.teachers.completions import answer_of

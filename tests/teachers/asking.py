@@ -5,10 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from simulation.scripted_server import Refusal, Refuse
+
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Reply, Request
 from evosyn.ports import TeacherTools
-from evosyn.simulation.scripted_server import Refusal, Refuse
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.litellm import LitellmConfig, create
 

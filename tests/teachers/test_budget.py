@@ -5,12 +5,12 @@ import errno
 import random
 
 import pytest
+from simulation.scripted_server import Faults, ScriptedServer
 
 from evosyn.budget import Bound, Budget, BudgetConfig
 from evosyn.chat import Reply, Request
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.lengths import start_of
-from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.failures import Endpoint

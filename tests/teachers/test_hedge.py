@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from simulation.scripted_server import Faults, ScriptedServer
 
 from evosyn.addresses import is_this_machine
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Request
-from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.completions import Answer

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
 from evosyn.chat import SAMPLE_STRIDE, Message, Reply, Request
@@ -17,7 +18,6 @@ from evosyn.cli import group
 from evosyn.errors import TeacherUnavailable, UsageError
 from evosyn.ports import TeacherTools
 from evosyn.records import Problem
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.teachers.recordings import Recording, prompts_digest
 
 PROBLEM = Problem("sum", "python-function", "Sum them.", payload={"entry_point": "f"})

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from simulation.scripted_server import Refusal, ScriptedServer
 
 from evosyn.chat import FULL, TOO_LONG, Message, Refusals, Reply, Request, roomier, without_passage
 from evosyn.configs.loading import load_config
 from evosyn.errors import UsageError
 from evosyn.lengths import AUTO, PURPOSES, start_of
-from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.room import BEYOND, ENOUGH, SHARE, SHORTEST, Room, TooLong

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from simulation import AGENT
 
 from evosyn import tool_environments
 from evosyn.cli import group
@@ -181,7 +182,7 @@ def test_trls_trainer_takes_three_steps_in_a_tool_world(tmp_path: Path) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     rolled, calls = tmp_path / "rolled", []
-    line = ["world", "rollout", WORLD, "--agent", "gold", "--limit", "4", "--out", str(rolled)]
+    line = ["world", "rollout", WORLD, "--agent", f"{AGENT}:gold", "--limit", "4", "--out", str(rolled)]
     assert CliRunner().invoke(group, line, catch_exceptions=False).exit_code == 0
     tiny.build(tmp_path / "model", read_dataset(rolled), TinyConfig(warm_steps=0), SeedTree(0))
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model", padding_side="left")
