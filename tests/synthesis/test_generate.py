@@ -15,8 +15,17 @@ from evosyn.domains import domain, load_pools
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.jobs import Limits
 from evosyn.records import Json, Problem, Testing
-from evosyn.synthesis.generate import DrawConfig, Want, added, draw_pool, draw_pools, examples_for, named_reason
-from tests.teachers.asking import made, windowed
+from evosyn.synthesis.generate import (
+    DrawConfig,
+    Want,
+    added,
+    draw_pool,
+    draw_pools,
+    drawn_pools,
+    examples_for,
+    named_reason,
+)
+from tests.teachers.asking import made, run, windowed
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 
@@ -201,7 +210,7 @@ def test_examples_and_then_the_view_are_left_out_where_a_window_is_small(name: s
         with ScriptedServer(script, refuse=[windowed(window)]) as server:
             config = DrawConfig(attempts=1, in_flight=1)
             teacher = made(base_url=server.base_url, calls=1)
-            draw_pools(problems, teacher, domains, solutions=1, testings=1, config=config)
+            run(teacher, lambda asked: drawn_pools(problems, asked, domains, Want(1, 1), config))
 
     drawn(10**6, bounded=False)
     testings = [text for text in asked[False] if any(other.statement in text for other in problems[1:])]
