@@ -21,6 +21,8 @@ SHARE, BEYOND = 0.98, 1.5
 """The quantile of their lengths, and how much more is allowed."""
 SHORTEST = 256
 """Tokens that a reply is always allowed, where they are there."""
+NEARLY = 0.9
+"""The share of a window that a prompt, as it is estimated, and a reply have at least which were fitted to it."""
 LEAST = 16
 """Tokens of a reply that are worth a call."""
 OF_WINDOW = 3
@@ -101,11 +103,10 @@ class Room:
 
     def is_full(self, request: Request, reply: Reply) -> bool:
         """Whether a reply to a request as it was sent, which was cut, had all the room that there is."""
-        window = self.known.window
-        used = reply.input_tokens + reply.output_tokens
-        return window is not None and (
-            used + LEAST > window or (request.length or window) < (self.length(request) or 0)
-        )
+        window, used = self.known.window, reply.input_tokens + reply.output_tokens
+        if window is None:
+            return False
+        return used + LEAST > window or self._tokens_of(request) + (request.length or 0) > NEARLY * window
 
     def learned(self, request: Request, body: str) -> bool:
         """Whether a refusal of a request as it was sent says how long a prompt or a reply may be."""

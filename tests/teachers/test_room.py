@@ -244,3 +244,16 @@ def test_a_server_gets_few_more_calls_than_it_works_at() -> None:
         assert server.counts.most_in_flight == 5
     assert [reply.text for reply in replies] == [f"q{number}" for number in range(80)]
     assert seconds < 5.0, "20 rounds of 0.05 s"
+
+
+def test_a_cut_reply_is_full_only_where_the_window_was_what_cut_it() -> None:
+    room = Room(Refusals(window=100_000))
+    sent = room.fitted(auto())
+    cut = Reply("r", "t", "m", failure="truncated", input_tokens=30, output_tokens=start_of("solution"))
+    for _ in range(9):
+        room.saw(sent, cut)
+    assert room.length(auto()) > start_of("solution"), "while it was under way lengths grew"  # type: ignore[operator]
+    assert not room.is_full(sent, cut)
+    small = Room(Refusals(window=1024))
+    fitted = small.fitted(auto(text=WORDS))
+    assert small.is_full(fitted, Reply("r", "t", "m", input_tokens=370, output_tokens=fitted.length or 0))
