@@ -125,7 +125,7 @@ class _Drawing:
         solutions, testings, config, actors = self._wanted
         problems = [self._problems[index] for index in indices]
         want = Want(solutions, testings, self._teacher.simulated, actors=actors)
-        await drawn_pools(problems, self._teacher, self._domains, want, config, keep)
+        await drawn_pools(problems, self._teacher, self._domains, want, config, keep, self._problems)
 
     async def _see_that_it_answers(self, lost: Sequence[int]) -> None:
         """Tell problems whose replies never come from an endpoint that is down, by one more question about another.
