@@ -28,8 +28,8 @@ from evosyn.domains.replies import defines, fences, json_values, sets_of_blocks
 from evosyn.parsing import tree_or_none
 from evosyn.records import Json, Problem, Testing, json_text
 
-MAX_ASSERTS, MOST_LINES, MOST_PARTS = 1000, 60, 200
-"""Of one block, of one assert, and of what a name in it stands for."""
+MAX_ASSERTS, MOST_LINES, MOST_PARTS, MOST_NAMES = 1000, 60, 60, 50
+"""Of one block, of one assert, of what a name in it stands for, and of names that stand for something."""
 CANDIDATE = "candidate"
 _BEGINS = re.compile(r"(?<![\w.])(?:assert\b|self\.assert\w+\()")
 _QUOTED = re.compile(r"""("|')(?:(?!\1)[^\\\n]|\\.)*+(?:\1|$)""", re.M)
@@ -71,7 +71,10 @@ def read_asserts(text: str, problem: Problem) -> Parsed[Testing] | None:
     the reply has any."""
     context, signature = context_of(problem), signature_of(problem)
     lost: Parsed[Testing] | None = None
-    for blocks in _readings(text):
+    if not re.search(rf"\b(?:{re.escape(context.function)}|{CANDIDATE})\s*\(", text):
+        return None
+    readings = list({tuple(blocks): None for blocks in _readings(text)})
+    for blocks in readings:
         written = [list(itertools.islice(_written(block.text, context.function), MAX_ASSERTS)) for block in blocks]
         for block, own in zip(reversed(blocks), reversed(written), strict=True):
             if defines(block.text, "check"):
@@ -85,7 +88,7 @@ def read_asserts(text: str, problem: Problem) -> Parsed[Testing] | None:
         if found is not None and found.value is not None:
             return found
         lost = lost or found
-    for blocks in _readings(text):
+    for blocks in readings:
         said = [[*_nodes(said_calls(block.text, context.function))] for block in blocks]
         found = _testing(said, context, signature)
         if found is not None and found.value is not None:
@@ -161,10 +164,8 @@ def case_of(lifted: Lifted, longest: int) -> dict[str, Json] | None:
 def _written(block: str, function: str) -> Iterator[Written]:
     """The asserts of a block: of its statements, or where it is no program line by line."""
     tree = tree_or_none(block) if function in block or CANDIDATE in block else None
-    if tree is not None:
-        yield from _of_statements(tree.body, {}, function)
-    else:
-        yield from _line_by_line(block, function)
+    whole = [] if tree is None else list(_of_statements(tree.body, {}, function))
+    yield from whole or _line_by_line(block, function)
 
 
 def _nodes(texts: Iterable[str]) -> Iterator[Written]:
@@ -187,9 +188,9 @@ def _of_statements(body: Sequence[ast.stmt], known: Mapping[str, ast.expr], func
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Compare):  # if __name__ == "__main__"
             yield from _of_statements(node.body, names, function)
         elif (test := _asserted(node)) is not None:
-            yield ast.Assert(_Plainly(names, function).visit(test), node.msg if isinstance(node, ast.Assert) else None)
+            yield ast.Assert(_filled(test, names, function), node.msg if isinstance(node, ast.Assert) else None)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            value = _Plainly(names, function).visit(node.value)
+            value = _filled(node.value, names, function)
             parts = sum(1 for _ in itertools.islice(ast.walk(value), MOST_PARTS + 1))
             names.pop(node.targets[0].id, None)
             if parts <= MOST_PARTS and len(node.targets) == 1:
@@ -216,12 +217,18 @@ def _asserted(node: ast.stmt) -> ast.expr | None:
             if len(value.args) < form.count("{"):
                 return None
             filled = ast.parse(form.format("_0", "_1"), mode="eval").body
-            return _Plainly({f"_{at}": one for at, one in enumerate(value.args)}, "").visit(filled)  # type: ignore[no-any-return]
+            return _filled(filled, {f"_{at}": one for at, one in enumerate(value.args)}, "")
     return None
 
 
+def _filled(node: ast.expr, names: Mapping[str, ast.expr], function: str) -> ast.expr:
+    """An expression with what its names stand for, if those are few, and calls of the function by its name."""
+    used = sum(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node)) if names else 0
+    return _Plainly(names if used <= MOST_NAMES else {}, function).visit(node)  # type: ignore[no-any-return]
+
+
 class _Plainly(ast.NodeTransformer):
-    """Writes names as what they stand for, and calls of the function in whatever way by its name."""
+    """See `_filled`."""
 
     def __init__(self, names: Mapping[str, ast.expr], function: str) -> None:
         self._names, self._function = names, function

@@ -22,10 +22,10 @@ MOST_EXAMPLES, LONGEST_LINE, MOST_LINES, MOST_MARKS, MOST_BLOCKS = 20, 2000, 100
 """Read of one statement, of one line, of what a line may mean, and of one reply: a text is hostile input."""
 _GIVES = re.compile(r"->|→|=>|==|\breturns?\b|\bgives\b")
 _REMARKED = re.compile(
-    rf"{_GIVES.pattern}|#(?:[ \t]*(?:expected|output|result|should|is|be)\b)*[ \t]*(?:->|=>|→|[:=]*)"
+    rf"{_GIVES.pattern}|#(?:[ \t]*(?:expected|output|result|should|is|be)\b)*[ \t]*(?:->|=>|→|[:=]*)", re.I
 )
 """The same in replies, where a remark behind a call says what it gives as well."""
-_PRINTED = re.compile(r"\bprint\((.*)\)[ \t]*(?=#)")
+_PRINTED = re.compile(r"\bprint\((.*)\)[ \t]*(?=#|$)")
 _REMARK = re.compile(r"(?<=\s)(?:#|//|\(|because\b|since\b)")
 _BLOCK = re.compile(
     r"[ \t#*]*(?:(?:example|sample)[ \t]{0,4})?(?:\d{1,3}[ \t]?,?[ \t]?)?(input|output)\b[^:]{0,20}:[ \t*]*(.*)", re.I
