@@ -6,6 +6,7 @@ A test that is shown counts for nobody: it is no label any more, and in a reply 
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
@@ -77,6 +78,12 @@ def example_for(problem: Problem, domain: Domain, others: Iterable[Problem], con
     if config.example != "none" and (found := most_alike(problem, others, config.examples)):
         return Example("other", found)
     return NO_EXAMPLE
+
+
+def shown_with(testings: Iterable[Testing]) -> Counter[str]:
+    """What was shown with the requests for these testings, by name."""
+    shown = (testing.provenance.detail.get("example") for testing in testings)
+    return Counter(str(name) for name in shown if name is not None)
 
 
 def most_alike(problem: Problem, others: Iterable[Problem], count: int) -> tuple[Problem, ...]:

@@ -147,7 +147,7 @@ def draw_pools(
     """Draw a pool for each problem; blocks, running its own event loop.
 
     Args:
-        problems: whatever their human testings; those never reach the teacher.
+        problems: whatever their human testings; of those at most the case that is shown reaches the teacher.
         teacher: owned and closed by the caller.
         domains: for each domain name in `problems` its domain.
         solutions, testings: how many to ask for; a pool holds fewer where replies stay unusable.
