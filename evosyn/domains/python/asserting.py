@@ -34,24 +34,14 @@ CANDIDATE = "candidate"
 _BEGINS = re.compile(r"(?<![\w.])(?:assert\b|self\.assert\w+\()")
 _QUOTED = re.compile(r"""("|')(?:(?!\1)[^\\\n]|\\.)*+(?:\1|$)""", re.M)
 _CURLY = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")
-_EQUAL = ("Equal", "Equals", "ListEqual", "TupleEqual", "SetEqual", "DictEqual", "SequenceEqual", "MultiLineEqual")
-_UNITTEST = {
-    **dict.fromkeys(_EQUAL, "{0} == {1}"),
-    "NotEqual": "{0} != {1}",
-    "True": "{0}",
-    "False": "not {0}",
-    "Is": "{0} is {1}",
-    "IsNone": "{0} is None",
-    "IsNot": "{0} is not {1}",
-    "IsNotNone": "{0} is not None",
-    "In": "{0} in {1}",
-    "NotIn": "{0} not in {1}",
-    "Greater": "{0} > {1}",
-    "GreaterEqual": "{0} >= {1}",
-    "Less": "{0} < {1}",
-    "LessEqual": "{0} <= {1}",
-    "AlmostEqual": "round({0} - {1}, 7) == 0",
-}
+_METHODS = (
+    "Equal ==|Equals ==|ListEqual ==|TupleEqual ==|SetEqual ==|DictEqual ==|SequenceEqual ==|MultiLineEqual =="
+    "|NotEqual !=|Is is|IsNot is not|In in|NotIn not in|Greater >|GreaterEqual >=|Less <|LessEqual <="
+)
+_SIGNED = (method.split(" ", 1) for method in _METHODS.split("|"))
+_UNITTEST = {f"assert{name}": f"{{0}} {sign} {{1}}" for name, sign in _SIGNED}
+_UNITTEST |= {"assertTrue": "{0}", "assertFalse": "not {0}", "assertAlmostEqual": "round({0} - {1}, 7) == 0"}
+_UNITTEST |= {"assertIsNone": "{0} is None", "assertIsNotNone": "{0} is not None"}
 """What the methods of `unittest.TestCase` of these names assert."""
 Written: TypeAlias = ast.Assert | str
 """An assert, or why one cannot be read."""
@@ -185,7 +175,7 @@ def _of_statements(body: Sequence[ast.stmt], known: Mapping[str, ast.expr], func
             needed = {argument.arg for argument in node.args.args} - {"self", CANDIDATE}
             if not needed and node.name != function:
                 yield from _of_statements(node.body, names, function)
-        elif isinstance(node, ast.If) and isinstance(node.test, ast.Compare):  # if __name__ == "__main__"
+        elif isinstance(node, ast.If) and ast.unparse(node.test).startswith("__name__"):
             yield from _of_statements(node.body, names, function)
         elif (test := _asserted(node)) is not None:
             yield ast.Assert(_filled(test, names, function), node.msg if isinstance(node, ast.Assert) else None)
@@ -212,8 +202,8 @@ def _asserted(node: ast.stmt) -> ast.expr | None:
     match value.func:
         case ast.Name(id="print") if len(value.args) == 1 and isinstance(value.args[0], ast.Compare):
             return value.args[0]
-        case ast.Attribute(attr=name) if name.removeprefix("assert") in _UNITTEST:
-            form = _UNITTEST[name.removeprefix("assert")]
+        case ast.Attribute(attr=name) if name in _UNITTEST:
+            form = _UNITTEST[name]
             if len(value.args) < form.count("{"):
                 return None
             filled = ast.parse(form.format("_0", "_1"), mode="eval").body
