@@ -104,7 +104,7 @@ class PythonFunction(PythonDomain):
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:
         signature = None if problem is None else reading.signature_of(problem)
         found = reading.read_cases(text, "cases", lambda given: _repair(given, signature))
-        if found.value is None and found.reason.startswith("no-cases"):
+        if found.reason == reading.NO_CASES:
             asserts = None if problem is None else read_asserts(text, problem)
             whole = reading.read_whole_cases(text, "cases", lambda given: _repair(given, signature))
             found = next((one for one in (asserts, whole) if one is not None and one.value), asserts or whole)

@@ -128,7 +128,7 @@ class PythonStdin(PythonDomain):
 
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:  # noqa: ARG002
         found = reading.read_cases(text, "stdin", _repair, _printed)
-        if found.value is None and found.reason.startswith("no-cases"):
+        if found.reason == reading.NO_CASES:
             said = stated.said_texts(text)
             if said.cases:
                 return reading.those_that_fit("stdin", said.cases, _repair, _printed, said.begun - len(said.cases))

@@ -18,8 +18,9 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.examples import example_for
-from evosyn.synthesis.generate import DrawConfig, Kind, Want, draw_pool
+from evosyn.synthesis.generate import DrawConfig, Want, draw_pool
 from evosyn.synthesis.problems import Briefs, make_problem
+from evosyn.synthesis.usable import Kind
 
 PROBES = 2
 SLOTS = 2

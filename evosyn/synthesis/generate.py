@@ -11,29 +11,28 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.agents.episodes import EpisodeActor
-from evosyn.chat import Form, Manner, Parsed, Reply, Request, roomier
+from evosyn.chat import Form, Manner, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.dataset import Reject
 from evosyn.domains.python.reading import LOST
-from evosyn.domains.replies import complete_part
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import Domain, Teacher
-from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, outside_json
+from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing
 from evosyn.synthesis.adaptive import AdaptiveConfig
 from evosyn.synthesis.examples import NO_EXAMPLE, Example, example_for
+from evosyn.synthesis.usable import Kind, named_reason, read_reply, unstorable
 
 T = TypeVar("T")
 
 SAMPLE_STRIDE = 1000
 """Attempt `a` of slot `s` is sample `s + a * SAMPLE_STRIDE`: a redraw never takes another slot's cached reply."""
 
-Kind: TypeAlias = Literal["solution", "testing", "inputs"]
 Ask: TypeAlias = Callable[[Kind, int, int, Request], Awaitable[Reply]]
 """Answers (kind, slot, attempt, request): straight from a teacher, or from a journal first."""
 
@@ -342,70 +341,6 @@ def _params(config: DrawConfig, slot: int) -> dict[str, Json]:
     if not config.temperatures:
         return config.solution
     return {**config.solution, "temperature": config.temperatures[slot % len(config.temperatures)]}
-
-
-class ReadReply(NamedTuple):
-    """What a reply holds, or why it cannot be used: the name that is counted, and a detail for people."""
-
-    value: Solution | Testing | None
-    reason: str = ""
-    detail: str = ""
-
-
-class Reason(NamedTuple):
-    """Why a reply cannot be used: a short name that is counted, and a detail for people."""
-
-    name: str
-    detail: str
-
-
-def read_reply(problem: Problem, domain: Domain, kind: Kind, reply: Reply, example: Example = NO_EXAMPLE) -> ReadReply:
-    """Read and check a reply; never raises for what it holds. Of a testing that did not come whole what is complete
-    counts, whatever ended it."""
-    text, lost = reply.text, None
-    if reply.failure is not None:
-        lost = ReadReply(None, f"reply-{reply.failure}", reply.detail)
-        text = complete_part(text) if kind == "testing" else ""
-        if not text.strip():
-            return lost
-    parsed: Parsed[Solution | Testing] = domain.read(kind, text, problem)
-    value = parsed.value
-    if value is None:
-        return lost or ReadReply(None, *named_reason(parsed.reason, "unparsable"))
-    detail = "; ".join([*([lost.reason] if lost else []), *([parsed.reason] if parsed.reason else [])])
-    if isinstance(value, Testing):
-        misfit = domain.check_testing(problem, value)
-        if misfit is not None:
-            return lost or ReadReply(None, *named_reason(misfit, "misfit"))
-        value = example.without(problem, domain, value)
-        if value is None:
-            return ReadReply(None, "only-the-example", "every case is one that the prompt shows")
-        flaw = unstorable(value.to_json())
-    else:
-        flaw = unstorable(value.text)
-    return ReadReply(None, *named_reason(flaw, "unstorable")) if flaw else ReadReply(value, "", detail)
-
-
-def unstorable(value: Json) -> str:
-    """Why a value that was read from a reply cannot be written to a file; empty where it can."""
-    try:
-        outside_json(value).encode("utf-8")
-    except UnicodeEncodeError:
-        return "not-text: holds a lone surrogate"
-    except (ValueError, TypeError) as error:
-        return f"not-json: {error}"
-    return ""
-
-
-def named_reason(text: str, fallback: str) -> Reason:
-    """Split a parser's reason into the name that is counted and the detail for people: `name: detail`.
-
-    A reason without a short name before its first colon is counted under `fallback`.
-    """
-    name, colon, rest = text.partition(":")
-    if name and len(name) <= 40 and name.replace("-", "").replace("_", "").isalnum():
-        return Reason(name, rest.strip() if colon else "")
-    return Reason(fallback, text)
 
 
 async def all_or_first_error(work: Sequence[Awaitable[T]]) -> list[T]:

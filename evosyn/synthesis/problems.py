@@ -19,7 +19,8 @@ from evosyn.errors import UsageError
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem, Provenance
-from evosyn.synthesis.generate import SAMPLE_STRIDE, named_reason, unstorable
+from evosyn.synthesis.generate import SAMPLE_STRIDE
+from evosyn.synthesis.usable import named_reason, unstorable
 from evosyn.templates import render
 
 AskProblem: TypeAlias = Callable[[int, int, Request], Awaitable[Reply]]

@@ -43,6 +43,7 @@ def test_every_pool_is_whole_and_what_could_not_be_used_is_counted(run: Path):
         ("testing", "no-cases", "name-initials"),
     ]
     report = json.loads((run / "report.json").read_text())
+    assert report["examples"] == {"seed": 12} and report["read_in_part"] == {}, "a list that is not closed"
     calls = len(list(RECORDED.glob("*.md"))) - 1
     assert report["spent"]["drawing"]["calls"] == calls == 26, "of a reply that was cut the whole cases count"
 

@@ -9,7 +9,7 @@ import pytest
 from evosyn.chat import Message, Reply, Request, roomier
 from evosyn.domains import domain as domain_named
 from evosyn.records import Problem
-from evosyn.synthesis.generate import read_reply
+from evosyn.synthesis.usable import read_reply
 from evosyn.text.loops import repeats_itself
 from evosyn.thinking import settled
 

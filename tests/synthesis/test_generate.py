@@ -13,7 +13,8 @@ from evosyn.errors import BudgetSpent, UsageError
 from evosyn.jobs import Limits
 from evosyn.records import Problem, Testing
 from evosyn.synthesis.examples import example_for
-from evosyn.synthesis.generate import DrawConfig, Want, draw_pool, draw_pools, named_reason
+from evosyn.synthesis.generate import DrawConfig, Want, draw_pool, draw_pools
+from evosyn.synthesis.usable import named_reason
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 

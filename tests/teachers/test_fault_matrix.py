@@ -16,7 +16,7 @@ from evosyn.domains import domain as domain_named
 from evosyn.errors import EXIT_UNAVAILABLE, TeacherUnavailable
 from evosyn.records import Problem
 from evosyn.simulation.scripted_server import Faults, Refusal, ScriptedServer, refuses
-from evosyn.synthesis.generate import read_reply
+from evosyn.synthesis.usable import read_reply
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.failures import Failure, TransportError
 from evosyn.teachers.limits import Breaker

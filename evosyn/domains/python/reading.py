@@ -36,6 +36,7 @@ _INPUT_NAMES = ("input", "inputs", "args", "arguments")
 _OUTPUT_NAMES = ("output", "outputs", "expected", "expected_output", "answer", "result")
 _BEGUN = re.compile(rf"""["'](?:{"|".join(_INPUT_NAMES)})["'][ \t]*:""")
 LOST, NOT_WHOLE = "cases-lost", "is not whole"
+NO_CASES = "no-cases: neither cases nor code that makes or checks them"
 _LIST_NAMES = ("cases", "test_cases", "testcases", "tests", "unit_tests", "testing")
 
 
@@ -208,7 +209,7 @@ def read_cases(
         builders = [block for block in blocks if defines(block.text, "build_cases")]
         if builders:
             return Parsed(_built(kind, builders[-1], blocks))
-    return Parsed(None, "no-cases: neither cases nor code that makes or checks them")
+    return Parsed(None, NO_CASES)
 
 
 def read_whole_cases(
@@ -221,7 +222,7 @@ def read_whole_cases(
         if cases:
             begun = max(len(cases), len(_BEGUN.findall(block)))
             return those_that_fit(kind, cases, repair, output, begun - len(cases))
-    return Parsed(None, "no-cases: neither cases nor code that makes or checks them")
+    return Parsed(None, NO_CASES)
 
 
 def without_lost(testing: Testing, lost: Mapping[str, int]) -> Parsed[Testing]:

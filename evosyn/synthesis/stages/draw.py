@@ -15,8 +15,9 @@ from evosyn.running.progress import usage_of
 from evosyn.synthesis.adaptive import Outlook, Size, outlook, rounds
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.examples import example_for
-from evosyn.synthesis.generate import Kind, Want, draw_pool, named_reason
+from evosyn.synthesis.generate import Want, draw_pool
 from evosyn.synthesis.instance import Instance
+from evosyn.synthesis.usable import Kind, named_reason
 
 
 class DrawPool:
