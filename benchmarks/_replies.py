@@ -1,4 +1,4 @@
-"""A script for `evosyn.simulation.scripted_server`: replies like a model's, for both domains, right and wrong.
+"""A script for `simulation.scripted_server`: replies like a model's, for both domains, right and wrong.
 
 It reads the prompt alone, as a model would: the numbers of the problem stand in its statement.
 """

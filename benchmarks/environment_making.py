@@ -1,5 +1,7 @@
 """What the making of environments detects, with a truth that the simulated author knows: SIMULATED figures.
 
+With PYTHONPATH=tests/support:
+
     python benchmarks/environment_making.py detect --drafts 12 --strength mixed
     python benchmarks/environment_making.py verifiers --drafts 16 --strategy exclusion --strategy RUN
     python benchmarks/environment_making.py size --drafts 800 --out DIR
@@ -27,6 +29,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from simulation import TEACHER
+from simulation.author.profile import profile_named
+from simulation.environments.drafts import EnvironmentDraft, popular, solver_part, solver_program
+from simulation.environments.replies import SKILLS, draft_of
+from simulation.offline import NAME
+
 from evosyn.environments.asking import about
 from evosyn.environments.contract import Environment, read_environment
 from evosyn.environments.rows import EnvironmentRow, rows_of
@@ -36,10 +44,6 @@ from evosyn.ports.stages import Stage
 from evosyn.randomness import SeedTree
 from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
-from evosyn.simulation.author.profile import profile_named
-from evosyn.simulation.environments.drafts import EnvironmentDraft, popular, solver_part, solver_program
-from evosyn.simulation.environments.replies import SKILLS, draft_of
-from evosyn.simulation.offline import NAME
 from evosyn.strategies import strategy_name
 from evosyn.synthesis.environments.config import CrosscheckConfig, JudgingConfig, MakeConfig
 from evosyn.synthesis.environments.draft import Draft
@@ -133,7 +137,7 @@ def out(line: str) -> None:
 
 
 def opened(strength: str, config: MakeConfig, place: Path, seed: int) -> Workbench:
-    teacher = TeacherConfig(name=f"offline:{strength}")
+    teacher = TeacherConfig(name=f"{TEACHER}:{strength}")
     limits = config.crosscheck.execute.limits
     return Workbench(WorkbenchConfig(teacher=teacher), out=place, seed=seed, limits=limits)
 
@@ -215,7 +219,7 @@ def size(given: argparse.Namespace) -> None:
         line = [sys.executable, "-m", "evosyn", "env", "make", "--out", str(folder / "run"), "--limit", str(drafts)]
         began = time.monotonic()
         process = subprocess.Popen(
-            [*line, "--teacher", f"offline:{given.strength}", "--seed", str(given.seed), "--quiet"]
+            [*line, "--teacher", f"{TEACHER}:{given.strength}", "--seed", str(given.seed), "--quiet"]
         )
         _, status, used = os.wait4(process.pid, 0)
         if status:

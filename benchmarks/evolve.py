@@ -10,6 +10,7 @@
     python benchmarks/evolve.py journal         size and replay of 10^5 candidates
     python benchmarks/evolve.py latency         a model of 2 s latency, 16 calls at once, against the ideal
     python benchmarks/evolve.py http            iterations/s over HTTP against a scripted zero-latency model
+                                                (PYTHONPATH=tests/support)
     python benchmarks/evolve.py openevolve      the same task and server with OpenEvolve (if installed)
 
 On a shared machine compare ratios of one invocation, not figures of two.
@@ -312,7 +313,7 @@ def serving() -> Iterator[str]:
 
 
 def serve(_: argparse.Namespace) -> dict[str, float]:
-    from evosyn.simulation.scripted_server import ScriptedServer
+    from simulation.scripted_server import ScriptedServer
 
     with ScriptedServer(script) as server:
         print(server.base_url, flush=True)

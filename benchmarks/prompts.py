@@ -1,5 +1,7 @@
 """What the prompts of a search cost and what comes of the replies, with recorded replies in the place of a model.
 
+With PYTHONPATH=tests/support:
+
     python benchmarks/prompts.py                 # replays tests/recorded/search through `evosyn evolve`
     python benchmarks/prompts.py --run RUN       # of a run directory
     python benchmarks/prompts.py --only 05.md    # the same reply to every prompt
@@ -23,9 +25,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simulation.scripted_server import ScriptedServer
+
 from evosyn.evolve.events import Committed, events_of
 from evosyn.rundir import RunDir
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.teachers.chat import QUESTION
 
 RECORDED = Path(__file__).parents[1] / "tests" / "recorded" / "search"

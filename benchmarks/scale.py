@@ -184,7 +184,7 @@ def shards(problems: int, size: int) -> None:
     Scripted.count = max(1, round(GROUPS * problems))
     folder = Path(tempfile.mkdtemp(prefix="evosyn-scale-"))
     try:
-        plan, setup = planned(problems, config.shards), setup_of(inputs, config, "benchmark", folder, None)
+        plan, setup = planned(problems, config.shards), setup_of(inputs, config, "benchmark", folder)
         storage, began = open_storage(setup.store), time.perf_counter()
         with RunDir(folder) as run:
             events = lease_events(run.journal)

@@ -16,8 +16,7 @@ known rule of every other pool on the tasks that it did not see (with hindsight,
 and of its own without texts and values. `run` does what is missing, part by part, and may be stopped at any time; what
 is done stands in `benchmarks/search_quality/SETTING.jsonl`, which `report` reads; each part says by which code it was
 made. Settings: `asserts` and `lists` (a pool with texts, each check or each list a testing), `strong` (recorded
-matrices), `both` (asserts and strong, searched together), `weak`, `mixed` (the offline teacher on the bundled seeds, a
-simulation).
+matrices), `both` (asserts and strong, searched together).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from evosyn.errors import UsageError
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["run", "report"])
-    parser.add_argument("--work", type=Path, help="where pools are executed and drawn")
+    parser.add_argument("--work", type=Path, help="where pools are executed")
     parser.add_argument("--results", type=Path, default=Path(__file__).with_suffix(""))
     parser.add_argument("--pool", help="pool with solutions and testings")
     parser.add_argument("--strong", help="recorded matrices of a pool of strong models")

@@ -1,5 +1,7 @@
 """What a synthesis costs around the model and the sandbox. Figures, not assertions.
 
+With PYTHONPATH=tests/support:
+
     python benchmarks/synthesis.py pipeline   wall time against max(ideal of the model calls, ideal of the executions)
     python benchmarks/synthesis.py overhead   our own processor time for each reply, and a fully cached rerun
     python benchmarks/synthesis.py faults     a server that refuses, fails, hangs and answers nonsense
@@ -9,7 +11,7 @@
                                               kept per 1,000 calls and per 10^6 executions, against fixed 16 x 16
     python benchmarks/synthesis.py fraction   usable instances for M = N = 4, 8, 16 (Du 2025, figure 4b)
 
-The model is `evosyn.simulation.scripted_server` on loopback; adaptive and fraction replay recorded matrices (by default
+The model is `simulation.scripted_server` on loopback; adaptive and fraction replay recorded matrices (by default
 the HumanEval pool of `../shared/data`, where it is there; `bundled` is simulated). Shared machines: trust ratios within
 one run.
 """
@@ -33,6 +35,8 @@ from typing import Any
 
 import numpy as np
 from _replies import script
+from simulation.offline import DOMAINS, OfflineConfig, create
+from simulation.scripted_server import Faults, ScriptedServer
 
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
@@ -44,8 +48,6 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.offline import DOMAINS, OfflineConfig, create
-from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.running.sandboxed import SandboxedRunner
@@ -219,7 +221,7 @@ class Arm:
 
 
 def bundled() -> list[PassMatrix]:
-    """The bundled seeds with 20 solutions and 20 testings each by the offline teacher (a simulation), executed here."""
+    """The bundled seeds with 20 solutions and 20 testings each by the simulated author, executed here."""
     domains = domains_named(DOMAINS)
     seeds = [pool.problem for pool in load_pools("builtin:python-seeds")]
     with open_sandbox() as sandbox:

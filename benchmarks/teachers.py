@@ -1,4 +1,6 @@
-"""Asking a model, measured against a scripted server on loopback: `python benchmarks/teachers.py [--quick]`.
+"""Asking a model, measured against a scripted server on loopback.
+
+    PYTHONPATH=tests/support python benchmarks/teachers.py [--quick]
 
 Prints one table: what, ours, bound. The server has a process of its own and adds a fixed latency; it is not a model.
 """
@@ -20,9 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from simulation.scripted_server import Faults, ScriptedServer
+
 from evosyn.chat import Message, Reply, Request
 from evosyn.ports import TeacherTools
-from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.teachers._litellm import LitellmTransport
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.failures import Endpoint

@@ -30,7 +30,9 @@ from evosyn.dataset import Sample, sample_id, write_dataset
 from evosyn.domains import domains_named
 from evosyn.records import Json, Problem, content_id
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.experiment.toy_language import (
+from evosyn.testings import testing_from_json
+from evosyn.train.scoring import Scorer, Task, reward_judge
+from experiments.table2.toy_language import (
     OPERATIONS,
     confuse,
     confusions,
@@ -40,8 +42,6 @@ from evosyn.simulation.experiment.toy_language import (
     run,
     source,
 )
-from evosyn.testings import testing_from_json
-from evosyn.train.scoring import Scorer, Task, reward_judge
 
 CASES = 12
 JAIL = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/",

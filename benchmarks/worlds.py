@@ -2,9 +2,9 @@
 
     python benchmarks/worlds.py [--workers 2] [--batch 64] [--rounds 5]
 
-Work: batches of so many turns of agents, each the third call of a task of the bundled worlds over the two before it, in
-the sandbox (a process a turn, as a session does it) and in our own process (hand-written tools only), taking turns;
-states opened and calls that read, in our own process; rewards of final states of 200 rows. Best of the rounds each.
+Work: batches of so many turns of agents, each the third call of a task of the bundled worlds over the two before it (a
+process a turn, as a session does it); states opened and calls that read, many in one process; rewards of final states
+of 200 rows. Best of the rounds each.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import time
 from collections.abc import Callable
 
 from evosyn.jobs import Status
+from evosyn.ports import Sandbox
 from evosyn.sandbox import open_sandbox
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.files import bundled, read_tasks, read_world
-from evosyn.worlds.tools.in_process import InProcessPlayer, reviewed
-from evosyn.worlds.tools.playing import Play, minutes, play_job, played
+from evosyn.worlds.tools.playing import Play, Player, minutes, play_job, played
 from evosyn.worlds.tools.records import ToolWorld
 from evosyn.worlds.tools.states import draw_state
 
@@ -44,33 +44,26 @@ def best(rounds: int, work: Callable[[], object]) -> tuple[float, float]:
     return min(one[0] for one in seconds), min(one[1] for one in seconds)
 
 
-def isolated_and_not(batch: int, workers: int, rounds: int) -> tuple[float, float]:
-    """Turns a second in the sandbox and in our process."""
-    asked, player = turns(batch), InProcessPlayer(reviewed())
-    with open_sandbox(workers=workers, allow_weak=True) as sandbox:
+def turns_a_second(sandbox: Sandbox, batch: int, rounds: int) -> float:
+    asked = turns(batch)
 
-        def isolated() -> None:
-            jobs = [play_job(world, one.rows, [one.calls]) for world, one in asked]
-            for (outcome,), (_, one) in zip(sandbox.run(jobs), asked, strict=True):
-                assert outcome.status is Status.OK, outcome
-                assert played(outcome, one.rows)[0].smooth
+    def play() -> None:
+        jobs = [play_job(world, one.rows, [one.calls]) for world, one in asked]
+        for (outcome,), (_, one) in zip(sandbox.run(jobs), asked, strict=True):
+            assert outcome.status is Status.OK, outcome
+            assert played(outcome, one.rows)[0].smooth
 
-        def here() -> None:
-            assert all(player.one(world, one).smooth for world, one in asked)
-
-        isolated()  # warm
-        here()
-        pairs = [(best(1, isolated)[0], best(1, here)[0]) for _ in range(rounds)]
-    return batch / min(one for one, _ in pairs), batch / min(one for _, one in pairs)
+    play()  # warm
+    return batch / best(rounds, play)[0]
 
 
-def opened_and_read(rounds: int) -> tuple[float, float]:
-    """States opened a second (rows in), and calls that read a second, in our process."""
+def opened_and_read(sandbox: Sandbox, rounds: int) -> tuple[float, float]:
+    """States opened a second (rows in), and calls that read a second."""
     world, task = read_world("builtin:library"), read_tasks("builtin:library")[0]
-    player, call = InProcessPlayer(reviewed()), minutes(task.reference[:1])
+    player, call = Player(sandbox), minutes(task.reference[:1])
     empty = [Play(task.state, ()) for _ in range(200)]
-    resets = 200 / best(rounds, lambda: player.play(world, empty))[1]
-    reads = 500 / best(rounds, lambda: player.play(world, [Play(task.state, call * 500)]))[1]
+    resets = 200 / best(rounds, lambda: player.play(world, empty))[0]
+    reads = 500 / best(rounds, lambda: player.play(world, [Play(task.state, call * 500)]))[0]
     return resets, reads
 
 
@@ -95,10 +88,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, {asked.workers} workers, batches of {asked.batch}")
-    isolated, here = isolated_and_not(asked.batch, asked.workers, asked.rounds)
-    print(f"turns a second: {isolated:.0f} isolated (goal 150), {here:.0f} in process; {here / isolated:.1f} to 1")
-    resets, reads = opened_and_read(asked.rounds)
-    print(f"in process, a CPU second: {resets:.0f} states opened, {reads:.0f} calls that read (goal 20,000)")
+    with open_sandbox(workers=asked.workers, allow_weak=True) as sandbox:
+        print(f"turns a second: {turns_a_second(sandbox, asked.batch, asked.rounds):.0f} (goal 150)")
+        resets, reads = opened_and_read(sandbox, asked.rounds)
+    print(f"a second: {resets:.0f} states opened, {reads:.0f} calls that read")
     print(f"rewards: {rewards(asked.rounds):.0f} states of {ROWS} rows a CPU second (goal 1,000)")
 
 

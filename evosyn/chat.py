@@ -34,6 +34,8 @@ LENGTHS = ("max_tokens", "max_completion_tokens")
 """The parameters that bound a reply."""
 WAS_CUT, REPEATS = ("truncated", CUT), "repeats-itself"
 """Failures of replies that lacked room, and of those that would never have enough."""
+SAMPLE_STRIDE = 1000
+"""Attempt `a` of slot `s` is sample `s + a * SAMPLE_STRIDE`: a redraw never takes another slot's cached reply."""
 MORE_ROOM = 4
 """A reply that was cut is asked for once more with so many times the length."""
 
@@ -54,8 +56,8 @@ class Request:
         sample: which of several independent samples of the same chat; part of the cache key.
         purpose: what the reply is for: a `Purpose`, or what is evolved (`strategy`).
         schema: JSON schema of the reply, for providers that can hold a model to it; the prompt says the same in words.
-        problem: the problem it is about. A real model never sees this field (what it may know stands in `messages`);
-            the offline teacher, a simulation, works from it.
+        problem: the problem it is about. No model sees this field (what it may know stands in `messages`); letters are
+            named by it.
     """
 
     messages: tuple[Message, ...]

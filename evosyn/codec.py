@@ -7,13 +7,12 @@ they are first asked for, since importing it takes longer than most commands. DE
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
-from evosyn.errors import FormatError, told_type
+from evosyn.errors import FormatError, nearest, told_type
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -125,5 +124,4 @@ def _told(kind: type, found: ErrorDetails) -> FormatError:
 
 def _near(kind: type, name: str) -> str:
     known = [field.name for field in fields(kind)] if is_dataclass(kind) and "." not in name else []
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {near[0]!r}?" if near else f"Fields: {', '.join(known)}" if known else ""
+    return nearest(name, known) if known else ""

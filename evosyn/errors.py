@@ -78,7 +78,8 @@ class FormatError(ValueError):
 
     def __init__(self, field: str, reason: str, value: object = None, *, hint: str = "") -> None:
         super().__init__(f"{field}: {reason}" if field else reason)
-        self.field, self.reason, self.value, self.hint = field, reason, value, hint
+        self.field, self.reason, self.value = field, reason, value
+        self.hint = hint[:1].upper() + hint[1:]
         self.rest: tuple[FormatError, ...] = ()
 
     @staticmethod
@@ -103,6 +104,17 @@ class FormatError(ValueError):
     def at(self, path: str | Path, line: int | None) -> InputError:
         """The same of a line of a file."""
         return InputError(path, self.reason, line=line, field=self.field, value=self.value, hint=self.hint)
+
+
+def nearest(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """What to say of a name that is unknown: which known ones are like it; where none is, `otherwise`, or all."""
+    import difflib
+
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=2)
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    return f"known: {', '.join(names) or 'none'}" if otherwise is None else otherwise
 
 
 def told_type(value: object) -> str:

@@ -5,7 +5,6 @@ A matrix read back holds neither solutions nor testings, so that nothing can be 
 
 from __future__ import annotations
 
-import difflib
 import logging
 import re
 import sys
@@ -18,7 +17,7 @@ import numpy as np
 
 from evosyn.codec import Through
 from evosyn.documents import SUFFIXES
-from evosyn.errors import FormatError, InputError, is_held
+from evosyn.errors import FormatError, InputError, is_held, nearest
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.origins import origin_from_json
 from evosyn.pools import see_told
@@ -89,9 +88,8 @@ def iter_matrices(path: str | Path) -> Iterator[PassMatrix]:
         first_seen[name] = number
         yield matrix
     for field, count in sorted(strange.items()):
-        near = difflib.get_close_matches(field, FIELDS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        log.warning("%s: field %r of %d lines is none of a recorded matrix and is ignored%s", path, field, count, hint)
+        told = "%s: field %r of %d lines is none of a recorded matrix and is ignored; %s"
+        log.warning(told, path, field, count, nearest(field, FIELDS))
 
 
 def write_matrices(path: str | Path, matrices: Iterable[PassMatrix]) -> int:

@@ -97,7 +97,7 @@ class Provenance:
     """Where a text came from.
 
     Attributes:
-        source: who made it: `human`, `builtin`, a model name, `offline-teacher`.
+        source: who made it: `human`, `builtin`, a model name.
         simulated: made by a stand-in for a model; every card and table that shows it says so.
         call, parents: ids of the model call, if any, and of the records it was made from (seeds shown, its problem).
         detail: anything else, JSON.

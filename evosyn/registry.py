@@ -7,18 +7,17 @@ imported before it is asked for. The form of `create` stands in `evosyn.ports.pl
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from evosyn.configs.loading import validated
-from evosyn.errors import UsageError
+from evosyn.errors import UsageError, nearest
 from evosyn.ports.plugins import TOOLS, Argument, PluginConfig
 from evosyn.records import Json
 
@@ -29,9 +28,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "sandboxes": ("evosyn.sandbox",),
     "worlds": ("evosyn.worlds",),
     "agents": ("evosyn.agents",),
-    "teachers": ("evosyn.teachers", "evosyn.simulation"),
+    "teachers": ("evosyn.teachers",),
     "axes": ("evosyn.evaluators.axes",),
-    "experiments": ("evosyn.simulation.experiment",),
 }
 """For each kind the packages that hold its parts; no name stands in two of them."""
 
@@ -62,13 +60,16 @@ class Plugin:
         """
         return self.create(tools, self.configured(options or {}))
 
-    def configured(self, options: Mapping[str, Json]) -> PluginConfig:
+    def configured(self, options: Mapping[str, Json], beside: Iterable[str] = ()) -> PluginConfig:
         """Its config with these options.
+
+        Args:
+            beside: other keys that stand where these do.
 
         Raises:
             UsageError: as `make`.
         """
-        return validated(self.config, {**options, **self.argument}, f"{self.kind} {self.text!r}")
+        return validated(self.config, {**options, **self.argument}, f"{self.kind} {self.text!r}", beside)
 
     @property
     def argument_field(self) -> str | None:
@@ -96,6 +97,13 @@ def names(kind: str) -> list[str]:
         if "\ndef create(" in file.read_text(encoding="utf-8")
     ]
     return sorted(parts) + sorted(point.name for point in metadata.entry_points(group=f"evosyn.{kind}"))
+
+
+def is_plugin(kind: str, text: str) -> bool:
+    """Whether a text names a plug-in by its form: by a name that is found here, or by a dotted path."""
+    name, _, attribute = text.partition(":")
+    dotted = "." in name and all(part.isidentifier() for part in (*name.split("."), attribute.partition(":")[0]))
+    return dotted or name in names(kind)
 
 
 def make(kind: str, text: str, tools: object, options: Mapping[str, Json] | None = None) -> Any:
@@ -196,10 +204,7 @@ def _loaded(kind: str, point: metadata.EntryPoint) -> Any:
 
 
 def _near(kind: str, name: str) -> str:
-    known = names(kind)
-    near = difflib.get_close_matches(name, known, n=3)
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
-    return f"{hint} (or give a dotted path package.module:attribute)"
+    return f"{nearest(name, names(kind))} (or give a dotted path package.module:attribute)"
 
 
 def _homes(kind: str) -> tuple[str, ...]:

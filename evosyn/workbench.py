@@ -7,6 +7,7 @@ run, what may be spent. Secrets are no part of it, only names of environment var
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
@@ -49,7 +50,12 @@ if TYPE_CHECKING:
     from evosyn.crossexec.judge import Judge
     from evosyn.worlds.shell.kind import ShellWorlds
 
-OFFLINE = "offline"
+log = logging.getLogger(__name__)
+
+NO_MODEL = (
+    "no model is named: --model provider/name, --teacher local:PATH, or --teacher replay:builtin:NAME for the recorded "
+    "demo"
+)
 ANY_MODEL = "litellm:provider/name"
 
 
@@ -57,8 +63,8 @@ class TeacherConfig(PluginSection):
     """Who is asked, and how; further keys are options of that teacher (docs/models.md).
 
     Attributes:
-        model: a real model: `provider/name` in litellm's words, or `local:PATH`.
-        name: instead of a model a plug-in: `offline`, `mailbox:DIR`, `replay:FILE@MODEL`, a dotted path.
+        model: a real model: `provider/name` in litellm's words, `local:PATH`, or another plug-in of teachers.
+        name: instead of a model a plug-in: `mailbox:DIR`, `replay:FILE`, a dotted path.
         replies: reply cache to share with other runs; None for one of this run.
         calls: requests in flight at most.
         reasoning: how its texts mark reasoning: `auto`, `none`, or the name of a family (docs/reasoning.md).
@@ -79,14 +85,9 @@ class TeacherConfig(PluginSection):
         """
         if self.model and self.name:
             raise UsageError("--model and --teacher exclude each other: a model is a teacher")
-        if self.model and self.model.partition(":")[0] not in registry.names("teachers"):
+        if self.model and not registry.is_plugin("teachers", self.model):
             return f"litellm:{self.model}"
         return self.model or self.name
-
-    @property
-    def is_model(self) -> bool:
-        """Whether one is named that may be asked for more than the offline one can say."""
-        return (self.spec or OFFLINE).partition(":")[0] != OFFLINE
 
 
 class SandboxConfig(PluginSection):
@@ -166,10 +167,9 @@ class Workbench:
         config: what to open.
         out: directory that remembers verdicts and replies; None remembers them for as long as it is open.
         verdicts: file that remembers verdicts, in place of the one in `out`.
-        seed: of the run; the draws of the offline teacher and of a local model depend on it.
+        seed: of the run; the draws of a local model depend on it.
         limits: of one solution where matrices are made.
         company: whether strategies that the policy admits share a process.
-        default: teacher where none is named; None makes that an error.
         own: options of single models by name, over those that all teachers share: where one stands elsewhere.
         lent: sandbox for everything that runs, which stays open; by default one is opened for each need.
 
@@ -186,14 +186,13 @@ class Workbench:
         seed: int = 0,
         limits: Limits | None = None,
         company: bool = True,
-        default: str | None = None,
         own: Mapping[str, Mapping[str, Json]] | None = None,
         lent: Sandbox | None = None,
     ) -> None:
         self.config = config or WorkbenchConfig()
-        self._refuse_strangers(default)
+        self._refuse_strangers()
         self.budget = Budget(self.config.budget)
-        self._out, self._seed, self._limits, self._company, self._default = out, seed, limits, company, default
+        self._out, self._seed, self._limits, self._company = out, seed, limits, company
         self._lent, self._own = lent, own or {}
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
         self._open = ExitStack()
@@ -315,8 +314,8 @@ class Workbench:
 
     @property
     def has_model(self) -> bool:
-        """See `TeacherConfig.is_model`."""
-        return self.config.teacher.is_model
+        """Whether one is named."""
+        return self.config.teacher.spec is not None
 
     def teacher(self, model: str | None = None, *, keep: bool = True, reasoning: str | None = None) -> Teacher:
         """The teacher of the configuration, or that of another name asked in the same way; the caller closes it.
@@ -329,9 +328,9 @@ class Workbench:
             UsageError: none or two are named, or what is named does not exist.
         """
         config = self.config.teacher
-        spec = config.spec or self._default if model is None else TeacherConfig(model=model).spec
+        spec = config.spec if model is None else TeacherConfig(model=model).spec
         if spec is None:
-            raise UsageError("no teacher: give --model provider/name, or --teacher offline for the built-in simulation")
+            raise UsageError(NO_MODEL)
         found = registry.find("teachers", spec)
         options = config.options if model is None else {**self._lent_to(found), **self._own.get(model, {})}
         tools = self._tools if keep else replace(self._tools, replies=None)
@@ -343,13 +342,14 @@ class Workbench:
         """The options of the configuration that a model of another name shares: without a shared address no provider
         is sent the key of another one."""
         shared = found.shared(self.config.teacher.options)
-        spec = self.config.teacher.spec or self._default or ""
+        spec = self.config.teacher.spec or ""
         if not shared.get("base_url") and spec.partition("/")[0] != found.text.partition("/")[0]:
             shared.pop("api_key_env", None)
         return shared
 
     def check(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
         """Ask each model one short question, so that what is wrong with an endpoint is known before anything is spent.
+        What only stands in for a model is said to.
 
         Args:
             models: purpose and sampling parameters to ask with, by name; None for that of the configuration.
@@ -360,6 +360,7 @@ class Workbench:
         Raises:
             RunLocked: another process is at work in the directory of the run.
             TeacherUnavailable: one of them gives no usable answer.
+            UsageError: as `teacher`.
         """
         if models and self._out is not None:
             require_free(self._out)
@@ -367,13 +368,14 @@ class Workbench:
 
     async def _checked(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
         replies: list[Reply] = []
-        named = [name for name in models if name is not None or self.config.teacher.spec or self._default]
         async with AsyncExitStack() as opened:
             teachers = {}
-            for name in named:  # what is missing is said before any call
+            for name in models:  # what is missing is said before any call
                 teachers[name] = self.teacher(name, keep=False)
                 opened.push_async_callback(teachers[name].aclose)
             for name, teacher in teachers.items():
+                if teacher.simulated:
+                    log.warning("SIMULATED: %s only stands in for a model", teacher.name)
                 reply = await teacher.check(*models[name]) if isinstance(teacher, Checked) else None
                 replies += [] if reply is None else [reply]
         return usage_of(replies)
@@ -401,7 +403,7 @@ class Workbench:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _refuse_strangers(self, default: str | None) -> None:
+    def _refuse_strangers(self) -> None:
         """Names and options are checked before anything is written; options too where arms alone name models.
 
         Raises:
@@ -409,12 +411,12 @@ class Workbench:
         """
         teacher, sandbox = self.config.teacher, self.config.sandbox
         if teacher.options or teacher.spec not in (None, "self"):  # the model in training is no plug-in
-            registry.find("teachers", teacher.spec or default or ANY_MODEL).configured(teacher.options)
+            registry.find("teachers", teacher.spec or ANY_MODEL).configured(teacher.options, TeacherConfig.model_fields)
         agent = self.config.agent
         if agent.options or agent.name != AgentConfig().name:
-            registry.find("agents", agent.name).configured(agent.options)
+            registry.find("agents", agent.name).configured(agent.options, AgentConfig.model_fields)
         if sandbox.options:
-            registry.find("sandboxes", sandbox.backend).configured(sandbox.options)
+            registry.find("sandboxes", sandbox.backend).configured(sandbox.options, SandboxConfig.model_fields)
         if sandbox.runner != "local":
             name, options = sandbox.opened
             registry.find("sandboxes", name).configured(options)

@@ -1,6 +1,6 @@
-"""For all tests: interrupts reach the commands that tests start, however the test run itself was started; hypothesis
-counts no seconds, which are the machine's; and the figures of the hostile suite are printed at the end, and written as
-JSON to the file that EVOSYN_HOSTILE_REPORT names.
+"""For all tests: the processes that they start find what stands in for a model, and are reached by interrupts, however
+the test run itself was started; hypothesis counts no seconds, which are the machine's; and the figures of the hostile
+suite are printed at the end, and written as JSON to the file that EVOSYN_HOSTILE_REPORT names.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ import pytest
 from hostile_suite.findings import report, table
 from hostile_suite.seed import run_seed
 from hypothesis import HealthCheck, settings
+
+support = str(
+    Path(__file__).parent / "support"
+)  # for the processes that tests start, as pytest's pythonpath is for their own
+os.environ["PYTHONPATH"] = os.pathsep.join([support, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 settings.register_profile("any load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any load")

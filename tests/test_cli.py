@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from evosyn.chat import Reply
+from evosyn.chat import Reply, Request
 from evosyn.cli import COMMANDS, group, main
 from evosyn.cli._tables import console
 from evosyn.databases import disk_errors
@@ -70,7 +70,7 @@ def test_an_unknown_command_or_option_is_a_usage_error() -> None:
 
 
 def test_a_command_that_is_nearly_one_is_named() -> None:
-    assert "did you mean evolve" in evosyn("evlove").stderr
+    assert "did you mean 'evolve'" in evosyn("evlove").stderr
 
 
 def test_who_stops_reading_is_no_failure(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_failed_disk_is_named_where_replies_were_to_be_kept() -> None:
     cache = ReplyCache()
     cache._db.execute("PRAGMA max_page_count = 2")
     with pytest.raises(OSError, match="No space left") as caught:
-        cache.put(Reply("r_1", "x" * 100_000, "m"))
+        cache.put(Reply("r_1", "x" * 100_000, "m"), Request((), "solution"))
     assert _failed_disk(caught.value)
     assert _failed_disk(ExceptionGroup("of tasks", [caught.value, OSError(errno.ENOSPC, "No space")]))
     assert not _failed_disk(ExceptionGroup("of tasks", [caught.value, ValueError("x")]))

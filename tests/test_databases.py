@@ -9,18 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from evosyn import registry
-from evosyn.chat import Reply
+from evosyn.chat import Message, Reply, Request
 from evosyn.crossexec.verdict_cache import SqliteVerdicts
 from evosyn.errors import UsageError
-from evosyn.ports import TeacherTools
 from evosyn.teachers.cache import RecordedReplies, ReplyCache
 
 OPENERS: dict[str, Callable[[Path], object]] = {
     "verdicts": SqliteVerdicts,
     "replies": ReplyCache,
-    "recording": lambda path: registry.make("teachers", f"replay:{path}@openai/m", TeacherTools()),
 }
+ASKED = Request((Message("user", "q"),), "solution")
 THEIRS = {
     "a table": "CREATE TABLE users (name TEXT)",
     "a table of our older name": "CREATE TABLE cells (id INTEGER PRIMARY KEY, area TEXT)",
@@ -74,7 +72,7 @@ def test_a_table_beside_ours_is_refused_while_another_process_writes(tmp_path: P
 def test_a_recording_is_read_without_a_trace(tmp_path: Path) -> None:
     folder = tmp_path / "recorded"
     with closing(ReplyCache(folder / "replies.sqlite")) as cache:
-        cache.put(Reply("r_1", "text", "m"))
+        cache.put(Reply("r_1", "text", "m"), ASKED)
     before = content(folder)
     with closing(RecordedReplies(folder / "replies.sqlite")) as recorded:
         found = recorded.get("r_1")
@@ -82,17 +80,8 @@ def test_a_recording_is_read_without_a_trace(tmp_path: Path) -> None:
         assert content(folder) == before
 
 
-def test_what_holds_no_replies_is_no_recording(tmp_path: Path) -> None:
-    ReplyCache(tmp_path / "begun.sqlite").close()
-    (tmp_path / "empty.sqlite").touch()
-    for name in ("begun", "empty"):
-        with pytest.raises(UsageError, match=f"{name}.sqlite: holds no recorded replies"):
-            OPENERS["recording"](tmp_path / f"{name}.sqlite")
-    assert (tmp_path / "empty.sqlite").stat().st_size == 0
-
-
 def test_replies_that_are_being_written_are_read(tmp_path: Path) -> None:
     with closing(ReplyCache(tmp_path / "replies.sqlite")) as cache:
-        cache.put(Reply("r_1", "text", "m"))
+        cache.put(Reply("r_1", "text", "m"), ASKED)
         with closing(RecordedReplies(tmp_path / "replies.sqlite")) as recorded:
             assert len(recorded) == 1

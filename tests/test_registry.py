@@ -31,6 +31,18 @@ def without_types(tools, config): ...  # type: ignore[no-untyped-def]
 def of_a_dictionary(tools: TeacherTools, config: dict[str, int]) -> None: ...
 
 
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("litellm:openai/m", True), ("mailbox:letters", True), ("local:./a.b", True), ("package.module:create", True),
+        ("package.module:create:weak", True), ("openai/gpt-4.1", False), ("openai/gpt-x:2024", False), ("m", False),
+        ("gpt-4.1", False), ("ollama_chat/llama3.2:3b", False), ("hosted_vllm/Qwen/Qwen3-8B", False), ("a.b", False),
+    ],
+)  # fmt: skip
+def test_a_name_or_a_dotted_path_is_a_plugin_and_the_name_of_a_model_is_none(text: str, is_one: bool) -> None:
+    assert registry.is_plugin("teachers", text) is is_one
+
+
 @pytest.mark.parametrize("kind", registry.HOMES)
 def test_all_that_is_listed_has_the_one_form(kind: str) -> None:
     for name in registry.names(kind):
@@ -60,8 +72,8 @@ def test_what_follows_a_name_or_a_dotted_path_is_its_argument(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("kind", "text", "says"),
     [
-        ("domains", "python-funktion", "did you mean python-function"),
-        ("teachers", "mailbx:DIR", "did you mean mailbox"),
+        ("domains", "python-funktion", "did you mean 'python-function'"),
+        ("teachers", "mailbx:DIR", "did you mean 'mailbox'"),
         ("domains", "no.such:thing", "cannot load"),
         ("things", "x", "unknown kind"),
         ("domains", f"{__name__}:plain:more", "takes nothing after its name"),

@@ -14,7 +14,6 @@ from _quality.protocol import (
     ORACLE,
     REACHABLE,
     SETTINGS,
-    SIMULATED,
     SOLUTIONS,
     Part,
     code_digest,
@@ -100,7 +99,7 @@ class Bench:
             stop=StopConfig(evaluations=self._pools.inputs.evaluations),
         )
         began = time.process_time()
-        seeds = Seeds(Split(self._pools.train(setting, part.fold), held), {}, simulated=setting in SIMULATED)
+        seeds = Seeds(Split(self._pools.train(setting, part.fold), held), {}, simulated=False)
         trial = run_split(config, seeds, self._workbench, held=held_out(setting))
         seconds = time.process_time() - began
         contest, winner, found = trial.choice.contest, trial.choice.winner.text, trial.heldout["evolved"]
@@ -124,10 +123,8 @@ class Bench:
     def elsewhere(self, setting: str, fold: int, winner: str) -> Iterator[tuple[str, Json]]:
         """How a winner and the best known rule do on other pools, on tasks that it was not searched on, and on its own
         without texts and values; the winner's score is None where it is invalid."""
-        if setting in SIMULATED:
-            return
         has = self._pools.inputs.has
-        others = [name for name in SETTINGS if name not in (setting, "both", *SIMULATED) and has(name)]
+        others = [name for name in SETTINGS if name not in (setting, "both") and has(name)]
         places = {name: Place(name, fold) for name in others} | {UNRECORDED: Place(setting, fold, plain=True)}
         for name, place in places.items():
             best = self._standard(place)

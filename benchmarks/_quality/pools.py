@@ -1,4 +1,4 @@
-"""The problems of each setting, executed or drawn once and kept in the work directory, and their folds."""
+"""The problems of each setting, executed once and kept in the work directory, and their folds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from _quality.protocol import FOLDS, NEEDS, SIMULATED, VERSION, fold_of, held_out
+from _quality.protocol import FOLDS, NEEDS, VERSION, fold_of, held_out
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import make_draws
@@ -17,16 +17,15 @@ from evosyn.evaluators.splitting import split_testings
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.records import Json, PassMatrix
 from evosyn.rundir import RunDir
-from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.search.inputs import Source
-from evosyn.workbench import TeacherConfig, Workbench, WorkbenchConfig
+from evosyn.workbench import Workbench
 
 
 class Inputs(NamedTuple):
     """What is searched on.
 
     Attributes:
-        work: where pools are executed and drawn.
+        work: where pools are executed.
         pool: with solutions and testings; None where no setting needs it.
         strong: recorded matrices of a pool of strong models; None as above.
         evaluations: of each search.
@@ -40,7 +39,7 @@ class Inputs(NamedTuple):
     def files(self, setting: str) -> dict[str, str | None]:
         """Those that a setting is about."""
         files = {"pool": self.pool, "strong": self.strong}
-        return {name: files[name] for name in NEEDS.get(setting, ())}
+        return {name: files[name] for name in NEEDS[setting]}
 
     def has(self, setting: str) -> bool:
         """Whether the files that a setting needs were named."""
@@ -69,9 +68,9 @@ class Pools:
         return {"version": VERSION, "setting": setting, "evaluations": self.inputs.evaluations, **digests}
 
     def prepare(self, setting: str) -> None:
-        """Execute or draw what the setting needs, where that was not done before."""
-        if "pool" in NEEDS.get(setting, ()) or setting in SIMULATED:
-            self._stored("pool" if setting not in SIMULATED else setting)
+        """Execute what the setting needs, where that was not done before."""
+        if "pool" in NEEDS[setting]:
+            self._stored()
 
     def folds(self, setting: str) -> list[list[PassMatrix]]:
         """The problems of each fold, which a task's name decides: no task is searched on and held out, whatever pool
@@ -90,29 +89,21 @@ class Pools:
     def _matrices(self, setting: str) -> list[PassMatrix]:
         found: Sequence[PassMatrix]
         if setting == "both":
-            joined = Source(str(self._stored("pool")), str(self.inputs.strong)).matrices
+            joined = Source(str(self._stored()), str(self.inputs.strong)).matrices
             found = [matrix if matrix.cases_NMC is None else split_testings(matrix) for matrix in joined]
         elif setting == "strong":
             found = load_matrices(str(self.inputs.strong))
-        elif setting in SIMULATED:
-            found = load_matrices(self._stored(setting))
         else:
-            found = load_matrices(self._stored("pool"))
+            found = load_matrices(self._stored())
             found = [split_testings(matrix) for matrix in found] if setting == "asserts" else found
         usable = set(make_draws(found, held_out(setting)).problem_ids)
         return [with_task(matrix) for matrix in found if matrix.problem_id in usable]
 
-    def _stored(self, name: str) -> Path:
-        """The matrices of the pool, or of the offline teacher of some strength."""
-        path = self._run.file(f"{name}.jsonl.gz")
+    def _stored(self) -> Path:
+        """The matrices of the pool."""
+        path = self._run.file("pool.jsonl.gz")
         if not path.is_file():
-            if name == "pool":
-                pools = [pool for pool in load_pools(str(self.inputs.pool)) if pool.solutions and pool.testings]
-            else:
-                config = WorkbenchConfig(teacher=TeacherConfig(name=f"offline:{name}"))
-                problems = [pool.problem for pool in load_pools("builtin:python-seeds")]
-                with Workbench(config, out=self._run.path) as drawing:
-                    pools = draw_pools(problems, drawing.teacher(), drawing.domains, solutions=24, testings=24)
+            pools = [pool for pool in load_pools(str(self.inputs.pool)) if pool.solutions and pool.testings]
             made = self._workbench.crossexec.matrices([(one.problem, one.solutions, one.testings) for one in pools])
             write_matrices(path, made)
         return path

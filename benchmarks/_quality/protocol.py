@@ -12,9 +12,8 @@ from evosyn.randomness import SeedTree
 
 ARMS = ("evolve", "iid", "hillclimb")
 GOALS = ARMS[:2]
-SETTINGS = {"asserts": 16, "lists": 8, "strong": 16, "both": 16, "weak": 16, "mixed": 16}
+SETTINGS = {"asserts": 16, "lists": 8, "strong": 16, "both": 16}
 """Testings of a draw; solutions are 16."""
-SIMULATED = ("weak", "mixed")
 NEEDS = {"asserts": ("pool",), "lists": ("pool",), "strong": ("strong",), "both": ("pool", "strong")}
 """Files that each setting is about."""
 ORACLE, REACHABLE = "oracle", "reachable by passes alone"

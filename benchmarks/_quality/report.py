@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from _quality.protocol import ARMS, HELD_DRAWS, KINDS, PARTS, SIMULATED, Part, code_digest
+from _quality.protocol import ARMS, HELD_DRAWS, KINDS, PARTS, Part, code_digest
 from _quality.rows import BEST, OPENING, REFERENCE, Difference, Pairing, Row, Setting, of_chosen
 from evosyn.evaluators.intervals import Interval, Strata, between
 from evosyn.records import Json
@@ -21,8 +21,7 @@ def lines(setting: Setting, others: Sequence[Setting] = ()) -> Iterator[str]:
     Args:
         others: settings that say which known rule would be chosen on their train problems.
     """
-    label = " (SIMULATED: the offline teacher)" if setting.name in SIMULATED else ""
-    yield f"## {setting.name}{label}: {len(setting.parts)} of {len(PARTS)} parts"
+    yield f"## {setting.name}: {len(setting.parts)} of {len(PARTS)} parts"
     yield from _codes(setting)
     if not setting.rows:
         return
@@ -41,29 +40,23 @@ def lines(setting: Setting, others: Sequence[Setting] = ()) -> Iterator[str]:
 
 
 def together(settings: Sequence[Setting]) -> Iterator[str]:
-    """Evolve against iid over all settings of real pools that have both, and over those that are simulated; `both` has
-    the problems of two others."""
-    for simulated in (False, True):
-        gaps, strata, seeds = list[float](), Strata([], []), dict[str, tuple[int, ...]]()
-        for one in (one for one in settings if (one.name in SIMULATED) == simulated and one.name != "both"):
-            if not {"evolve", "iid"} <= one.rows.keys():
-                continue
-            pair = one.rows["evolve"], one.rows["iid"]
-            if own := Pairing.of(*pair).seeds:
-                gaps += one.ahead_P(*pair).tolist()
-                pools = [*strata.pools_P, *[one.name] * len(one.problems)]
-                strata, seeds[one.name] = Strata(pools, [*strata.tasks_P, *one.strata.tasks_P]), own
-        if gaps:
-            ahead = Difference.of(gaps, strata)
-            label = "simulated settings (SIMULATED)" if simulated else "settings of real pools"
-            told = ", ".join(f"{name} {_numbers(some)}" for name, some in seeds.items())
-            yield (
-                f"evolve over iid, {label}: {ahead.mean:+.4f} [{between(ahead.interval, '+', 4)}], {len(gaps)} problems"
-            )
-            yield (
-                f"of {len(set(strata.tasks_P))} tasks; a difference of {ahead.found:.4f} would be found 4 times of 5; "
-                f"search seeds: {told}"
-            )
+    """Evolve against iid over all settings that have both; `both` has the problems of two others."""
+    gaps, strata, seeds = list[float](), Strata([], []), dict[str, tuple[int, ...]]()
+    for one in (one for one in settings if one.name != "both" and {"evolve", "iid"} <= one.rows.keys()):
+        pair = one.rows["evolve"], one.rows["iid"]
+        if own := Pairing.of(*pair).seeds:
+            gaps += one.ahead_P(*pair).tolist()
+            pools = [*strata.pools_P, *[one.name] * len(one.problems)]
+            strata, seeds[one.name] = Strata(pools, [*strata.tasks_P, *one.strata.tasks_P]), own
+    if gaps:
+        ahead = Difference.of(gaps, strata)
+        told = ", ".join(f"{name} {_numbers(some)}" for name, some in seeds.items())
+        shown = between(ahead.interval, "+", 4)
+        yield f"evolve over iid, all settings: {ahead.mean:+.4f} [{shown}], {len(gaps)} problems"
+        yield (
+            f"of {len(set(strata.tasks_P))} tasks; a difference of {ahead.found:.4f} would be found 4 times of 5; "
+            f"search seeds: {told}"
+        )
 
 
 def _codes(setting: Setting) -> Iterator[str]:

@@ -21,11 +21,11 @@ import click
 
 from evosyn import __version__
 from evosyn.cli._output import EscapedLines, echo
-from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynError
+from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynError, nearest
 
 BROKEN_DISK = (errno.EIO, errno.EFBIG)
 COMMANDS: dict[str, str] = {
-    "quickstart": "Run the whole job on bundled seeds: evolve, synthesize (no key, no GPU).",
+    "quickstart": "Run the whole job on bundled seeds: evolve, synthesize (no GPU).",
     "init": "Write commented seeds and configurations to begin from.",
     "evolve": "Evolve a filtering strategy on seed problems.",
     "synthesize": "Make new problems, cross-execute, rank, prune; write a dataset.",
@@ -34,7 +34,6 @@ COMMANDS: dict[str, str] = {
     "coevolve": "RLVR on problems that evolve with the student.",
     "distill": "SFT or DPO on a dataset.",
     "eval": "pass@k of a model on a pool of problems.",
-    "experiment": "Compare data settings by training on each.",
     "inspect": "Show any run directory: leaderboard, lineage, matrices, why.",
     "view": "Show a run or a dataset in the browser.",
     "score": "Score strategies on a pool or on recorded matrices.",
@@ -59,10 +58,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            import difflib
-
-            near = difflib.get_close_matches(cmd_name, COMMANDS, n=2)
-            told = f"did you mean {' or '.join(near)}?" if near else "`evosyn --help` lists them"
+            told = nearest(cmd_name, COMMANDS, "`evosyn --help` lists them")
             raise click.UsageError(f"no such command {cmd_name!r}; {told}", ctx)
         command = importlib.import_module(f"{__name__}.{cmd_name}").command
         if not isinstance(command, click.Command):
@@ -88,12 +84,16 @@ class LazyGroup(click.Group):
 def group() -> None:
     """Evolve filtering strategies, synthesize verifiable data, train on it.
 
-    Start with `evosyn quickstart`: it needs no key and no GPU.
+    Start with `evosyn quickstart --model provider/name`: it needs no GPU.
     """
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run one command and exit with its code."""
+def main(arguments: list[str] | None = None, command: click.Command = group, name: str = "evosyn") -> None:
+    """Run one command and exit with its code.
+
+    Args:
+        command: another program that ends as ours do.
+    """
     for category in (SyntaxWarning, DeprecationWarning):  # what parsing a model's text may say is not for our users
         warnings.filterwarnings("ignore", category=category, module="<unknown>|<candidate>|<string>")
     previous = _end_like_an_interrupt()
@@ -102,9 +102,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         if "--json" in (sys.argv[1:] if arguments is None else arguments):
             sys.stdout = Watched(sys.stdout)
-        code = group.main(
-            args=arguments, prog_name="evosyn", standalone_mode=False, color=False if no_colour() else None
-        )
+        color = False if no_colour() else None
+        code = command.main(args=arguments, prog_name=name, standalone_mode=False, color=color)
         sys.stdout.flush()
     except BrokenPipeError:
         # who read this has enough (`evosyn inspect RUN | head`): the end of a process by SIGPIPE
@@ -127,8 +126,8 @@ def main(arguments: list[str] | None = None) -> None:
         failed = _failed_disk(error)
         if failed is None:
             raise
-        name, broken = getattr(failed, "filename", None), getattr(failed, "errno", None) in BROKEN_DISK
-        where = f" ({name})" if name else ""
+        file, broken = getattr(failed, "filename", None), getattr(failed, "errno", None) in BROKEN_DISK
+        where = f" ({file})" if file else ""
         what = f"the disk took no more: {getattr(failed, 'strerror', '')}" if broken else "the disk is full"
         remedy = "See to the disk, or to `ulimit -f`," if broken else "Free some space"
         echo(f"error: {what}{where}; nothing written before is lost. {remedy} and repeat the command", err=True)

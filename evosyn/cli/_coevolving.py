@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from evosyn.cli._command import default_teacher
-from evosyn.cli._selfplay import estimated_pool, seeds_of, train_with_pool
+from evosyn.cli._selfplay import asks_for_drafts, estimated_pool, seeds_of, train_with_pool
 from evosyn.configs.section import listed
 from evosyn.dataset import Sample
 from evosyn.environments.contract import Environment
@@ -105,9 +104,22 @@ def _other_recipe(config: CoevolveConfig) -> str:
     return ""
 
 
-def default_of(seeds: GivenSeeds) -> str | None:
-    """Who is asked where nobody is named: the simulation, where it knows what the seeds are."""
-    return default_teacher(seeds.problems) if seeds.problems else "offline"
+def require_teacher(config: CoevolveConfig, seeds: GivenSeeds) -> None:
+    """
+    Raises:
+        UsageError: something new is to be written, and nobody is named who writes it: --model is the student.
+    """
+    if config.workbench.teacher.spec is not None:
+        return
+    if config.coevolution.recipe == SELFPLAY:
+        asked = asks_for_drafts(config, seeds.environments)
+    else:
+        asked = mutates(config.coevolution)
+    if asked:
+        raise UsageError(
+            "no teacher is named, and --model is the student: --teacher self (the model in training), "
+            "litellm:provider/name, local:PATH, or mailbox:DIR"
+        )
 
 
 def coevolve(config: CoevolveConfig, seeds: GivenSeeds, workbench: Workbench, out: Path, on_row: OnRow | None) -> None:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from evosyn.cli._output import echo
-from evosyn.errors import OtherSettings, UsageError
+from evosyn.errors import OtherSettings, UsageError, nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from evosyn.records import Problem
 
 Option = TypeVar("Option", bound=Callable[..., Any])
 
@@ -53,7 +52,7 @@ _TEACHER = (
     flag(
         "--teacher",
         "workbench.teacher.name",
-        "offline (a simulation), mailbox:DIR, replay:FILE@provider/name, litellm:provider/name, or a dotted path.",
+        "local:PATH, mailbox:DIR, replay:FILE, replay:builtin:NAME, litellm:provider/name, or a dotted path.",
     ),
     flag(
         "--base-url", "workbench.teacher.base_url", "Endpoint of the model, such as http://localhost:8000/v1 for vLLM."
@@ -199,7 +198,7 @@ class ConfiguredCommand(click.Command):
         """
         known = self._known()
         if name not in known:
-            raise UsageError(f"--preset {name!r}: no such preset of this command; known: {', '.join(known)}")
+            raise UsageError(f"--preset {name!r}: no such preset of this command; {nearest(name, known)}")
         return f"{self._presets}-{name}"
 
     def _known(self) -> list[str]:
@@ -212,7 +211,7 @@ class ConfiguredCommand(click.Command):
     def _refuse(self, error: click.NoSuchOption, command: str) -> NoReturn:
         """
         Raises:
-            UsageError: the option is a key; says how to set it.
+            UsageError: the option is a key; says how to set it, and which options are like it.
             click.NoSuchOption: it is none.
         """
         from evosyn.configs.loading import dotted_keys
@@ -222,21 +221,9 @@ class ConfiguredCommand(click.Command):
         if not keys:
             raise error
         ways = " or ".join(f"--set {key}=VALUE" for key in keys)
-        raise UsageError(f"{error.option_name}: is no option of `{command}`; it is a key of its configuration: {ways}")
-
-
-def default_teacher(problems: Iterable[Problem]) -> str | None:
-    """Who is asked where nobody is named: the simulation, if it knows the domains of all problems; else nobody."""
-    return None if unknown_offline({problem.domain for problem in problems}) else "offline"
-
-
-def unknown_offline(names: Iterable[str]) -> list[str]:
-    """Those of some domains of which the simulation solves no problem."""
-    from evosyn.domains import domain
-    from evosyn.domains.python.domain import PythonDomain
-
-    others = set(names) - {"os-shell", "math-answer", "world-tool"}
-    return sorted(name for name in others if not isinstance(domain(name), PythonDomain))
+        near = nearest(error.option_name, (name for option in self.params for name in option.opts), "")
+        told = f"{error.option_name}: is no option of `{command}`; {near}".rstrip()
+        raise UsageError(f"{told} {'It' if near else 'it'} is a key of its configuration: {ways}")
 
 
 def teacher_options(command: Option) -> Option:
@@ -255,7 +242,7 @@ def student_options(model: str) -> Callable[[Option], Option]:
 
 def mutator_options(command: Option) -> Option:
     """The same for commands whose --model is the one that is trained."""
-    told = "Who mutates: offline (a simulation), self (the model in training), mailbox:DIR, litellm:provider/name, "
+    told = "Who mutates: self (the model in training), mailbox:DIR, replay:FILE, litellm:provider/name, "
     named = flag("--teacher", "workbench.teacher.name", told + "local:PATH, or package.module:factory.")
     return with_options(command, (named, *_TEACHER[2:]))
 

@@ -84,4 +84,33 @@ def export_held(directory: Path, form: str, target: Path, *, as_json: bool) -> N
     echo(f"use: evosyn pool check {file}; evosyn coevolve {file} ...; evosyn eval MODEL --bench {file}")
 
 
-COMMANDS: dict[str, click.Command] = {"strategy": strategy, "openevolve": openevolve}
+@click.command("replies", short_help="The replies of a model to a run, to replay it without the model.")
+@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--out", type=NewFile(), required=True, help="File to write: gzipped JSON lines.")
+@click.option("--model", help="Whose replies, where several models were asked: provider/name.")
+@click.option(
+    "--weights", default="", metavar="TEXT", help="What the server held, where the model's name does not say."
+)
+@click.option("--licence", default="", metavar="TEXT", help="Licence of the weights.")
+def replies(runs: tuple[Path, ...], out: Path, model: str | None, weights: str, licence: str) -> None:
+    """Write all replies of a model to one or several runs, without prompts, addresses or keys: the same commands with
+    --teacher replay:FILE give the same runs, without the model."""
+    from contextlib import closing
+
+    from evosyn.reading.base import reply_file
+    from evosyn.teachers.cache import RecordedReplies
+    from evosyn.teachers.recordings import write_recording
+
+    found = {}
+    for run in runs:
+        file = reply_file(run)
+        if not file.is_file():
+            raise UsageError(f"{run}: keeps no replies ({file} does not exist); name a run that asked a model")
+        with closing(RecordedReplies(file)) as kept:
+            found.update({one.reply.id: one for one in kept if model in (None, one.reply.model)})
+    head = write_recording(out, found.values(), licence, weights)
+    echo(f"wrote {out}: {len(found)} replies of {head.model}, {out.stat().st_size / 1e6:.2f} MB")
+    echo(f"replay it: the same command with --teacher replay:{out}")
+
+
+COMMANDS: dict[str, click.Command] = {"strategy": strategy, "openevolve": openevolve, "replies": replies}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def print_overview(data: DataOverview) -> None:
     """Where the problems went."""
-    head(f"{data.path}: dataset by {data.manifest['teacher']}{' (a simulation)' if data.simulated else ''}")
+    head(f"{data.path}: dataset by {data.manifest['teacher']}{' (SIMULATED)' if data.simulated else ''}")
     print_conclusion(data.conclusion)
     echo(f"seeds from {data.manifest['seeds_from']}")
     if data.report is None:

@@ -22,7 +22,7 @@ MOST = 20
 
 def print_summary(found: Summary) -> None:
     """Everything that is known of the directory."""
-    simulated = " (a simulation)" if found.simulated else ""
+    simulated = " (SIMULATED)" if found.simulated else ""
     head(f"{found.path}: {found.kind}, {'finished' if found.finished else 'not finished'}{simulated}")
     print_conclusion(found.conclusion)
     _facts(found)

@@ -53,7 +53,7 @@ def train_with_pool(
     from evosyn.train.rlvr import train_rlvr
 
     plan = _plan(config, seeds)
-    if drafts_of(plan) and not config.is_self and not (out / "config.yaml").is_file():
+    if asks_for_drafts(config, seeds) and not config.is_self and not (out / "config.yaml").is_file():
         workbench.check({None: ("environment", plan.config.drafting.sampling)})
     rows = seed_rows(seeds, workbench.sandbox, config.seed)
     make = partial(_feed, config, seeds, workbench)
@@ -81,6 +81,11 @@ def estimated_pool(config: CoevolveConfig, seeds: Sequence[Environment], workben
     return {"drafts": drafts, **found, "executions": completions + drafts * plan.config.band.answers}
 
 
+def asks_for_drafts(config: CoevolveConfig, seeds: Sequence[Environment]) -> bool:
+    """Whether new environments are written at all."""
+    return drafts_of(_plan(config, seeds)) > 0
+
+
 def _plan(config: CoevolveConfig, seeds: Sequence[Environment]) -> PoolPlan:
     return pool_plan(config.coevolution, seeds, config.student, by_student=config.is_self)
 
@@ -90,7 +95,7 @@ def _feed(config: CoevolveConfig, seeds: Sequence[Environment], workbench: Workb
 
     start = tools.start
     student = PolicyTeacher(start.model, start.tokenizer, config.seed)
-    asked = drafts_of(_plan(config, seeds)) > 0
+    asked = asks_for_drafts(config, seeds)
     given = SelfplayTools(
         run=start.run,
         resources=start.resources,

@@ -92,7 +92,8 @@ def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | N
 
     Args:
         things: what the figure `problems` counts.
-        kept_in: where the sampled replies are kept for the run itself; None where nothing was sampled.
+        kept_in: where the replies of a teacher that has them kept wait for the run itself; None where nothing was
+            sampled.
     """
     if as_json:
         show_figures(found, as_json=True)
@@ -115,7 +116,7 @@ def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | N
         echo("(dollars for a million tokens), or limit --set workbench.budget.max_tokens=...")
     if found["simulated"]:
         echo("SIMULATED: the sample comes from a stand-in for a model; its tokens are not those of one")
-    if kept_in is not None:
+    if kept_in is not None and kept_in.exists():
         unusable = f", {found['sampled_unusable']} of them unusable" if found["sampled_unusable"] else ""
         echo(f"sampled: {found['sampled_calls']} calls{unusable}; {kept_in} keeps them and the run uses them")
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, unknown_offline
+from evosyn.cli._command import ConfiguredCommand
 from evosyn.cli._output import echo
 from evosyn.cli._training import SETTING, quiet_libraries, sampled_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
+    from collections.abc import Sequence
 
     from evosyn.dataset import Sample
     from evosyn.rundir import RunDir
@@ -55,7 +55,6 @@ def command(config: CalibrateConfig, as_json: bool) -> None:
         raise UsageError("--model: name the student: a served model, a directory, or builtin:tiny")
     quiet_libraries()
     samples = load_samples(config.data, config.setting)
-    _refuse_simulated(student, {sample.domain for sample in samples})
     header = header_of(config, student)
     folder = folder_of(config.data, header)
     with RunDir(folder) as run, Workbench(config.workbench, out=folder.parent, seed=config.seed) as workbench:
@@ -67,22 +66,6 @@ def command(config: CalibrateConfig, as_json: bool) -> None:
         report = {**report_of(samples, rates, header), "simulated": simulated}
         run.write_json("report.json", report)
     echo(json.dumps(report, indent=2)) if as_json else print_closing(folder, "report.json")
-
-
-def _refuse_simulated(student: str, domains: Set[str]) -> None:
-    """
-    Raises:
-        UsageError: the simulation is the student, and solves no rows of one of the domains.
-    """
-    from evosyn.workbench import OFFLINE
-
-    if student.partition(":")[0] != OFFLINE:
-        return
-    if unknown := unknown_offline(domains):
-        raise UsageError(
-            f"--teacher offline: the simulation solves no rows of {', '.join(unknown)}; name the student with --model "
-            "(builtin:tiny for a try)"
-        )
 
 
 def _student(

@@ -46,7 +46,7 @@ def command(config: CoevolveConfig, out: Path, print_config: bool, dry_run: bool
     With --recipe evoenv SOURCE is environments (builtin:env-seeds); a teacher or the model itself writes new ones,
     which stand in drafts.jsonl and, those that came in, in programs/.
     """
-    from evosyn.cli._coevolving import checked_seeds, coevolve, default_of, estimated
+    from evosyn.cli._coevolving import checked_seeds, coevolve, estimated, require_teacher
     from evosyn.cli._tables import show_estimate
     from evosyn.train.settings import grpo_settings, resolve
     from evosyn.workbench import Workbench
@@ -55,7 +55,8 @@ def command(config: CoevolveConfig, out: Path, print_config: bool, dry_run: bool
     if print_config:
         show_config(resolve(config), grpo_settings, out)
         return
-    with Workbench(config.workbench, out=out, seed=config.seed, default=default_of(seeds)) as workbench:
+    require_teacher(config, seeds)
+    with Workbench(config.workbench, out=out, seed=config.seed) as workbench:
         if dry_run:
             found = estimated(config, seeds, workbench)
             show_estimate(found, as_json=told["as_json"], kept_in=None, things="mutations")

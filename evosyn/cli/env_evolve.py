@@ -56,7 +56,7 @@ class SearchCommand(ConfiguredCommand):
 @click.option(
     "--from", "start", multiple=True, metavar="NAME", help="What to start from; repeatable. [default: ten bundled ones]"
 )
-@flag("--student", "student.model", "Who answers: a model as of --model, or offline:STRENGTH. [default: as --model]")
+@flag("--student", "student.model", "Who answers: a model as of --model. [default: the same]")
 @flag("--per-level", "student.per_level", "Answers of each level. [default: 16]", type=click.IntRange(2))
 @flag(
     "--objective",
@@ -85,8 +85,7 @@ def command(
     Candidates come from KNOBS tables varied without a model and from a model that is shown a parent; each climbs the
     ladder, is reviewed, and is answered by the student (--student). The directory of --out gets what `evosyn env make`
     writes and calibration.jsonl, and is a NAME for `evosyn env check`, `run`, `rows` and `evolve`. Another --student in
-    the same directory goes on from there: what the archive holds is measured anew. Without a model the built-in
-    simulation writes and answers, and everything says SIMULATED. Ends with 1 if nothing is kept.
+    the same directory goes on from there: what the archive holds is measured anew. Ends with 1 if nothing is kept.
     """
     from evosyn.cli._inspect_environment_search import print_overview
     from evosyn.cli._tables import show_estimate, show_figures
@@ -98,12 +97,11 @@ def command(
 
     require_run(out, more)
     limits = config.crosscheck.execute.limits
-    given: dict[str, Any] = {"limits": limits, "default": "offline", "own": config.student.own}
+    given: dict[str, Any] = {"limits": limits, "own": config.student.own}
     with Workbench(config.workbench, out=out, seed=config.seed, **given) as workbench:
         if dry_run:
             found = estimated_search(config, workbench)
-            kept_in = out / "replies.sqlite" if workbench.has_model else None
-            show_estimate(found, as_json=as_json, kept_in=kept_in, things="candidates")
+            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite", things="candidates")
             return 0
         line = SearchLine(config)
         with watching(line, show=not (quiet or as_json)):

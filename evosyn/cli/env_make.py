@@ -50,8 +50,7 @@ def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: 
     Each draft climbs the ladder L1 to L5, is judged (and revised once), must be borne out by programs that solve from
     its questions alone, and must repeat nothing. The directory of --out gets programs/, environments.jsonl,
     rejects.jsonl, report.json and README.md, and is a NAME for `evosyn env check`, `run` and `rows`. Presets: `resyn`
-    and `evoenv` are the papers' own steps; without one, the cross-check stands beside ReSyn's judges. Without a model
-    the built-in simulation writes, and everything says SIMULATED.
+    and `evoenv` are the papers' own steps; without one, the cross-check stands beside ReSyn's judges.
     """
     from evosyn.cli._tables import show_estimate, show_figures
     from evosyn.running.progress import RunProgress
@@ -60,11 +59,10 @@ def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: 
     from evosyn.workbench import Workbench
 
     limits = config.crosscheck.execute.limits
-    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
+    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits) as workbench:
         if dry_run:
             found = estimated(config, workbench)
-            kept_in = out / "replies.sqlite" if workbench.has_model else None
-            show_estimate(found, as_json=as_json, kept_in=kept_in, things="drafts")
+            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite", things="drafts")
             return
         progress: RunProgress[Draft] = RunProgress()
         with watching(partial(line_of, progress, "drafts"), show=not (quiet or as_json)):

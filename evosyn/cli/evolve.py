@@ -11,7 +11,6 @@ import click
 from evosyn.cli._command import (
     ConfiguredCommand,
     config_options,
-    default_teacher,
     flag,
     out_option,
     preset_option,
@@ -49,7 +48,7 @@ class EvolveCommand(ConfiguredCommand):
             values["engine"] = search
         arms = dict(_arm(text) for text in values.pop("arms")) or ({"genetic": 1.0} if search == "genetic" else None)
         said = super().configuration(dict(values), **given)
-        has_model = said.workbench.teacher.is_model
+        has_model = said.workbench.teacher.spec is not None
         first = {"stop.proposals": MODEL_PROPOSALS} if has_model else {"stop.evaluations": 3000, "stop.plateau": 700}
         limits = {} if names_limit(said) else limits_of(values["out"]) or first
         config = super().configuration(values, defaults={**DEFAULTS, **limits}, **given)
@@ -111,11 +110,11 @@ class EvolveCommand(ConfiguredCommand):
 def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, quiet: bool, dry_run: bool) -> int:
     """Evolve a filtering strategy.
 
-    SOURCE is builtin:python-seeds, a pool file (with recorded solutions and testings, or without: then they are drawn
-    from a teacher), a file of recorded matrices, or a directory that `evosyn crossexec` wrote; the config.yaml of a run
-    names its own. Several are searched together: what two pools share is held out of both or of neither, and a winner
-    may fall behind in none. The same command again resumes; on a finished run it shows the result. Ends with 1 if the
-    winner does not beat the initial strategy on the held-out problems.
+    SOURCE is builtin:python-seeds, a pool file (with recorded solutions and testings, or without: then a teacher
+    has to be named, from which they are drawn), a file of recorded matrices, or a directory that `evosyn crossexec`
+    wrote; the config.yaml of a run names its own. Several are searched together: what two pools share is held out
+    of both or of neither, and a winner may fall behind in none. The same command again resumes; on a finished run
+    it shows the result. Ends with 1 if the winner does not beat the initial strategy on the held-out problems.
     """
     from evosyn.cli._evolve_view import show_report, watching
     from evosyn.synthesis.recipes.evolved import run_evolved
@@ -134,17 +133,14 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
         raise UsageError("SOURCE: name what to evolve on, such as builtin:python-seeds, or give the --config of a run")
     opened = Source(*config.sources)
     opened.check()
-    default = default_teacher(pool.problem for pool in opened.pools)
-    if default and not (config.workbench.teacher.spec or opened.recorded):
-        echo("no teacher is named: the offline one, a simulation, draws solutions and testings", err=True)
     if dry_run:
         for line in opened.notes(config.heldout):
             echo(f"warning: {line}", err=True)
-        _show_plan(opened, config, out, default, as_json)
+        _show_plan(opened, config, out, as_json)
         return 0
     with (
         watching(config, show=not (quiet or as_json)) as progress,
-        Workbench(config.workbench, out=out, seed=config.seed, company=config.company, default=default) as workbench,
+        Workbench(config.workbench, out=out, seed=config.seed, company=config.company) as workbench,
     ):
         report = run_evolve(config, opened, out, workbench, more=more or 0, progress=progress)
     echo(json.dumps(report, indent=2)) if as_json else show_report(report, out)
@@ -181,7 +177,7 @@ def _arm(text: str) -> tuple[str, float]:
     return name, weight
 
 
-def _show_plan(source: Source, config: EvolveConfig, out: Path, default: str | None, as_json: bool) -> None:
+def _show_plan(source: Source, config: EvolveConfig, out: Path, as_json: bool) -> None:
     import asyncio
 
     from evosyn.cli._tables import show_estimate
@@ -190,11 +186,10 @@ def _show_plan(source: Source, config: EvolveConfig, out: Path, default: str | N
     from evosyn.workbench import Workbench
 
     sampled, calls = None, config.workbench.teacher.calls
-    with Workbench(config.workbench, out=out, seed=config.seed, default=default) as workbench:
+    with Workbench(config.workbench, out=out, seed=config.seed) as workbench:
         see_all(config, out, workbench)
         if not source.recorded:
             problems = [pool.problem for pool in source.pools]
             sampled = asyncio.run(sample_seeds(problems, workbench.domains, workbench.teacher(), config))
-    asked = config.workbench.teacher.is_model and sampled is not None
     found = estimate_search(config, source, sampled, calls)
-    show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if asked else None)
+    show_estimate(found, as_json=as_json, kept_in=None if sampled is None else out / "replies.sqlite")

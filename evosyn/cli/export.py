@@ -19,7 +19,8 @@ DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
 class Exports(click.Group):
-    """`evosyn export DATA --format F`; `evosyn export environments NAME...`, `strategy RUN` and `openevolve RUN`."""
+    """`evosyn export DATA --format F`; `evosyn export environments NAME...`, `strategy RUN`, `openevolve RUN` and
+    `replies RUN...`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return ["data", *OTHERS]

@@ -39,8 +39,8 @@ def command(folder: Path) -> None:
         shlex.quote(str(named[one])) for one in ("seeds", "evolve", "synthesize", "run", "data")
     )
     echo(f"next:    evosyn pool check {seeds} --execute")
-    echo(f"         evosyn evolve --config {evolve} --out {run}")
-    echo(f"         evosyn synthesize --config {synthesize} --out {data}")
+    echo(f"         evosyn evolve --config {evolve} --model provider/name --out {run}")
+    echo(f"         evosyn synthesize --config {synthesize} --model provider/name --out {data}")
 
 
 def _in_yaml(path: Path) -> str:

@@ -9,10 +9,15 @@ import sys
 import click
 
 from evosyn.cli._output import echo
-from evosyn.errors import CheckFailed
+from evosyn.errors import CheckFailed, UsageError
 
-EVOLVE = "evosyn evolve builtin:python-seeds -M 12 -N 12 --out runs/quickstart"
-SYNTHESIZE = "evosyn synthesize runs/quickstart --problems 16 -M 12 -N 12 --set execute.cpu_s=1 --out data/quickstart"
+EVOLVE = (
+    "evosyn evolve builtin:python-seeds {asked} --proposer genetic --evaluations 3000 --set stop.plateau=700 "
+    "-M 12 -N 12 --out runs/quickstart"
+)
+SYNTHESIZE = (
+    "evosyn synthesize runs/quickstart {asked} --problems 16 -M 12 -N 12 --set execute.cpu_s=1 --out data/quickstart"
+)
 LOOKS = (
     "evosyn inspect runs/quickstart",
     "evosyn inspect data/quickstart --sample 1",
@@ -25,17 +30,25 @@ TRAIN = [
 ]
 
 
-@click.command(short_help="Run the whole job on bundled seeds (no key, no GPU).")
+@click.command(short_help="Run the whole job on bundled seeds (no GPU).")
+@click.option("--model", help="Who is asked, as of `evosyn evolve`: provider/name, or local:PATH.")
+@click.option("--teacher", help="Another teacher in place of a model, as of `evosyn evolve`.")
 @click.option(
     "--train", is_flag=True, help="Also train the built-in tiny model on the dataset (needs the extra `train`)."
 )
-def command(train: bool) -> None:
+def command(model: str | None, teacher: str | None, train: bool) -> None:
     """Evolve a strategy on the bundled seeds, synthesize a dataset with it, and (with --train) train on that.
 
-    The solutions, testings and new problems come from the offline teacher, a simulation of a language model: no key, no
-    GPU and no network are needed. Each step is an ordinary command, printed before it runs; repeat this one to resume.
+    A model writes the solutions, testings and new problems (some 2,300 replies); no GPU is needed. Each step is an
+    ordinary command, printed before it runs; repeat this one to resume.
     """
-    steps = [EVOLVE, SYNTHESIZE, *(TRAIN if train else [])]
+    named = [(option, value) for option, value in (("--model", model), ("--teacher", teacher)) if value]
+    if not named:
+        from evosyn.workbench import NO_MODEL
+
+        raise UsageError(NO_MODEL)
+    asked = shlex.join(word for pair in named for word in pair)
+    steps = [EVOLVE.format(asked=asked), SYNTHESIZE.format(asked=asked), *(TRAIN if train else [])]
     for number, line in enumerate(steps, 1):
         echo(f"\n[{number}/{len(steps)}] {line}", bold=True)
         sys.stdout.flush()

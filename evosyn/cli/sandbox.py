@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from evosyn.cli._output import echo
 from evosyn.errors import CheckFailed, UsageError
@@ -45,6 +46,13 @@ def probe(name: str, as_json: bool) -> None:
         raise CheckFailed(f"the sandbox {name!r} protects too little here; see docs/sandbox.md")
 
 
+SOURCES = {
+    "of_rooms base": "name", "of_rooms from_docker": "name", "of_rooms from_tar": "name",
+    "of_rooms": "name suite mirror", "dockerfile": "tag", "suite": "tag mirror", "": "tag packages packages_from",
+}  # fmt: skip
+"""The options that say what an image is made from, and those that mean something beside them."""
+
+
 @command.command("build-image")
 @click.option("--tag", default="evosyn-sandbox", show_default=True, help="Name of the image.")
 @click.option("--dockerfile", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Build this instead.")
@@ -72,9 +80,13 @@ def build_image(
     named: nothing is fetched. The second is made by debootstrap (as root), or comes from Docker or a tar, as root or as
     a user with a range of ids.
     """
+    ctx = click.get_current_context()
+    options = {str(one.name): one.opts[0] for one in ctx.command.params}
+    named = {name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if not any(set(source.split()) <= named <= {*source.split(), *more.split()} for source, more in SOURCES.items()):
+        told = "do not go together: an image has one source; see docs/sandbox.md and docs/os-shell.md"
+        raise UsageError(f"{', '.join(options[name] for name in options if name in named)}: {told}")
     packages_from = given.pop("packages_from")
-    if packages and (of_rooms or dockerfile or suite):
-        raise UsageError("--package: only for an image of this machine's interpreter; see docs/sandbox.md for others")
     if of_rooms:
         echo(_rooms_image(suite, mirror, **given))
         return
@@ -96,13 +108,11 @@ def _rooms_image(
     """Make an image of shell worlds; says which.
 
     Raises:
-        UsageError: more than one source is named, or it is no system.
+        UsageError: the source is no system.
         SandboxUnavailable: rooms do not work here, or the source is not to be had.
     """
     from evosyn.worlds.shell import images, open_shells
 
-    if sum(bool(one) for one in (base, from_docker, from_tar)) > 1:
-        raise UsageError("--base, --from-docker and --from-tar exclude each other: an image has one source")
     with open_shells(workers=1) as shells, tempfile.TemporaryFile() as file:
         if base:
             return f"made the image {base} ({shells.image_digest(base)}), of this machine's own programs"

@@ -12,7 +12,6 @@ import click
 from evosyn.cli._command import (
     ConfiguredCommand,
     config_options,
-    default_teacher,
     flag,
     out_option,
     preset_option,
@@ -91,17 +90,16 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     known = None if config.draw.adaptive is not None else inputs.evolved_on
     if known is not None and (unlike := known.unlike(config.solutions, config.testings)):
         echo(f"warning: {unlike}", err=True)
-    limits, default = config.execute.limits, default_teacher(inputs.seeds)
+    limits = config.execute.limits
     own = config.workbench if config.shards.size is None else on_this_machine(config.workbench)
-    with Workbench(own, out=out, seed=config.seed, limits=limits, default=default) as workbench:
+    with Workbench(own, out=out, seed=config.seed, limits=limits) as workbench:
         if dry_run:
-            asked = config.workbench.teacher.is_model
             found = _estimate(inputs, config, workbench)
-            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if asked else None)
+            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite")
             return
         if config.shards.size is not None:
             said = (lambda _: None) if quiet or as_json else partial(echo, err=True)
-            report = synthesize_shards(inputs, config, workbench, out, tell=said, default=default)
+            report = synthesize_shards(inputs, config, workbench, out, tell=said)
         else:
             progress = SynthesisProgress()
             with watching(progress, not (quiet or as_json), _asked(config)):
@@ -179,7 +177,7 @@ def _seeds_of(run: Path) -> str:
 def _asked(config: SynthesizeConfig) -> str:
     """Who is asked, for the progress line."""
     teacher = config.workbench.teacher
-    return ", ".join((teacher.model or teacher.name or "offline (a simulation)", *config.also))
+    return ", ".join((teacher.spec or "", *config.also))
 
 
 def _estimate(inputs: Inputs, config: SynthesizeConfig, workbench: Workbench) -> dict[str, Json]:

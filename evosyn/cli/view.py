@@ -31,7 +31,7 @@ def command(directory: Path, host: str, port: int, token: str | None, file: Path
     view = open_view(directory, wait=file is None)
     if file is not None:
         write_export(view, file)
-        echo(f"written: {file} ({file.stat().st_size / 1024:.0f} KiB); it opens in any browser, offline")
+        echo(f"written: {file} ({file.stat().st_size / 1024:.0f} KiB); it opens in any browser, without a network")
         return
     from evosyn.hosts import ANY, listening_socket
     from evosyn.view.server import build_app, serve

@@ -12,6 +12,7 @@ from evosyn.cli._command import (
     CommandGroup,
     ConfiguredCommand,
     config_options,
+    flag,
     out_option,
     sandbox_options,
     teacher_options,
@@ -151,13 +152,13 @@ def check(config: CheckConfig, source: str, as_json: bool) -> int:
 @command.command("rollout", cls=ConfiguredCommand, kind=CONFIG)
 @SOURCE
 @out_option("Directory of the episodes.")
-@click.option("--agent", help="A scripted one: gold, noop, random, sloppy:RATE, greedy-distractor; else --model.")
+@flag("--agent", "workbench.agent.name", "Who works on the tasks: loop, or a dotted path. [default: loop]")
 @click.option("--user", type=click.Choice(["none", "scripted", "model"]), default="none", show_default=True,
               help="none: the agent is told everything at once; else it has to ask a script, or a model.")  # fmt: skip
 @click.option("--user-model", metavar="NAME", help="Model that plays the user; means --user model. [default: --model]")
 @click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Of each task.")
 @click.option("--limit", type=click.IntRange(1), help="Tasks at most, the first ones.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of scripted agents.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Root of all random choices.")
 @AS_JSON
 @teacher_options
 @sandbox_options
@@ -166,7 +167,6 @@ def rollout(
     config: CheckConfig,
     source: str,
     out: Path,
-    agent: str | None,
     user: UserKind,
     user_model: str | None,
     episodes: int,
@@ -174,8 +174,8 @@ def rollout(
     seed: int,
     as_json: bool,
 ) -> int:
-    """Let an agent work on the tasks of a world: a model, or one that follows a script (SIMULATED). Rewards look at the
-    final state; what our own machinery spoils is unknown, never 0.
+    """Let an agent work on the tasks of a world. Rewards look at the final state; what our own machinery spoils is
+    unknown, never 0.
 
     Writes all episodes, and those that passed as a dataset for `evosyn distill`. The same command goes on after a kill.
     """
@@ -184,20 +184,21 @@ def rollout(
     from evosyn.domains.tool_use import NAME
     from evosyn.rundir import RunDir
     from evosyn.synthesis.recipes.worlds import KIND, RolloutPlan, figures, roll_out, write_rollout
-    from evosyn.workbench import OFFLINE, Workbench
+    from evosyn.workbench import NO_MODEL, AgentConfig, Workbench
     from evosyn.worlds.tools.files import read_tasks, read_world
 
     kind: UserKind = "model" if user_model else user
     tasks = read_tasks(source)[:limit]
-    plan = RolloutPlan(read_world(source), tasks, agent, kind, episodes, seed, user_model)
-    if agent is None and not config.workbench.teacher.spec:
-        raise UsageError("no agent: give --agent gold (a script), or --model provider/name")
-    if kind == "model" and not user_model and (config.workbench.teacher.spec or OFFLINE).partition(":")[0] == OFFLINE:
+    plan = RolloutPlan(read_world(source), tasks, kind, episodes, seed, user_model)
+    agent, named = config.workbench.agent, config.workbench.teacher.spec
+    if named is None and agent.name == AgentConfig().name:
+        raise UsageError(NO_MODEL)
+    if kind == "model" and not (user_model or named):
         raise UsageError("--user model: name who plays the user: --user-model provider/name (or --model, for both)")
     with RunDir(out) as directory, Workbench(config.workbench, out=out, seed=seed) as workbench:
-        model = agent or str(config.workbench.teacher.spec)
+        model = named or agent.name
         told = {"episodes": episodes, "limit": limit, "user": kind, "user_model": user_model, "seed": seed}
-        directory.begin(KIND, world=plan.world.id, agent=model, **told)
+        directory.begin(KIND, world=plan.world.id, agent={"name": agent.name, **agent.options}, model=named, **told)
         redrawn: Counter[str] = Counter()
         rolled = roll_out(workbench, plan, redrawn)
         report = figures(plan, rolled, model, redrawn)
@@ -207,7 +208,7 @@ def rollout(
         echo(json.dumps(report, indent=2))
         return 0
     rates = ", ".join(f"{name} {report[name]}" for name in report if name.startswith(("avg@", "pass")))
-    echo(f"{model}{' (SIMULATED: a script)' if agent else ''} on {report['tasks']} tasks: {rates}")
+    echo(f"{model}{' (SIMULATED)' if report['simulated'] else ''} on {report['tasks']} tasks: {rates}")
     echo(f"{report['calls']} calls, {report['invalid_calls']} invalid; unknown {report['unknown']}")
     return 0
 

@@ -42,7 +42,7 @@ def command(config: MakeWorldsConfig, names: str, out: Path, dry_run: bool, as_j
     NAMES are names with commas, a file with one a line, or builtin:domains. A model writes the tools of each, then the
     tables, then M programs and N testings of each tool; these are cross-executed and ranked, repaired in at most three
     rounds, or the tool is dropped. What is left gets a graph and tasks: a WORLD for `evosyn world check` and
-    `rollout`. Without a model the built-in simulation writes, and everything says SIMULATED.
+    `rollout`.
     """
     from evosyn.running.progress import RunProgress
     from evosyn.synthesis.recipes.made_worlds import estimate, make_worlds, names_of
@@ -53,7 +53,7 @@ def command(config: MakeWorldsConfig, names: str, out: Path, dry_run: bool, as_j
         found = estimate(config, wanted)
         echo(json.dumps(found, indent=2) if as_json else "\n".join(f"{key}: {one}" for key, one in found.items()))
         return
-    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
+    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits) as workbench:
         progress: RunProgress[WorldDraft] = RunProgress()
         with watching(partial(line_of, progress, "worlds"), show=not (quiet or as_json)):
             report = make_worlds(config, wanted, workbench, out, progress)

@@ -7,9 +7,8 @@ names the file, the key and the nearest valid one; secrets are never values here
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TypeVar, get_args
@@ -17,7 +16,7 @@ from typing import TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from evosyn.errors import UsageError
+from evosyn.errors import UsageError, nearest
 from evosyn.records import Json
 
 SECRET = "secret"
@@ -68,11 +67,12 @@ def load_config(
     return validated(model, merged, str(file or preset or ("--set" if sets else "options")))
 
 
-def validated(model: type[ModelT], values: Mapping[str, Json], source: str) -> ModelT:
+def validated(model: type[ModelT], values: Mapping[str, Json], source: str, beside: Iterable[str] = ()) -> ModelT:
     """`model` with these values.
 
     Args:
         source: where they come from, for messages.
+        beside: keys of another model that stand in the same place.
 
     Raises:
         UsageError: naming source, key, value, rule and the nearest valid key.
@@ -80,7 +80,7 @@ def validated(model: type[ModelT], values: Mapping[str, Json], source: str) -> M
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise UsageError(_explain(model, error, source)) from error
+        raise UsageError(_explain(model, error, source, beside)) from error
 
 
 def preset_names() -> list[str]:
@@ -91,7 +91,7 @@ def preset_names() -> list[str]:
 
 def _read_preset(name: str) -> Json:
     if name not in preset_names():
-        raise UsageError(f"--preset {name!r}: no such preset; known: {', '.join(preset_names())}")
+        raise UsageError(f"--preset {name!r}: no such preset; {nearest(name, preset_names())}")
     return _read_yaml(name, (resources.files("evosyn.configs") / "presets" / f"{name}.yaml").read_text())
 
 
@@ -143,15 +143,13 @@ def _merge(into: dict[str, Json], over: Json) -> None:
             into[key] = value
 
 
-def _explain(model: type[BaseModel], error: ValidationError, source: str) -> str:
+def _explain(model: type[BaseModel], error: ValidationError, source: str, beside: Iterable[str]) -> str:
     lines = []
     for problem in error.errors():
         path = [str(part) for part in problem["loc"]]
         if problem["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(path[-1], _keys_at(model, path[:-1]), n=1)
-            known = ", ".join(_keys_at(model, path[:-1])) or "none"
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {known}"
-            lines.append(f"{source}: unknown key {'.'.join(path)!r}{hint}")
+            known = [*_keys_at(model, path[:-1]), *(beside if len(path) == 1 else ())]
+            lines.append(f"{source}: unknown key {'.'.join(path)!r}; {nearest(path[-1], known)}")
         else:
             shown = problem["type"] != SECRET and not (
                 problem["type"] == "value_error" and isinstance(problem["input"], dict)

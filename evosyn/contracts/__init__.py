@@ -15,7 +15,6 @@ from evosyn.contracts.agents import AgentContract
 from evosyn.contracts.axes import AxisContract
 from evosyn.contracts.domains import DomainContract, DomainSample
 from evosyn.contracts.evolved import EvolvedContract, GenomeContract
-from evosyn.contracts.experiments import ExperimentContract
 from evosyn.contracts.feeds import FeedContract
 from evosyn.contracts.proposers import ProposerContract
 from evosyn.contracts.sandboxes import SandboxContract
@@ -28,7 +27,6 @@ __all__ = [
     "DomainContract",
     "DomainSample",
     "EvolvedContract",
-    "ExperimentContract",
     "FeedContract",
     "GenomeContract",
     "ProposerContract",

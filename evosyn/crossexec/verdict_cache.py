@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evosyn.crossexec.domain_sources import sources_of
 from evosyn.databases import NOT_OURS, disk_errors, own_tables, shows_table
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult, Limits, Protection
 from evosyn.ports import Domain
 from evosyn.records import Problem, Testing, Verdict, canonical_json
-from evosyn.sources import deciding_sources, sources_of
+from evosyn.sources import deciding_sources
 
 log = logging.getLogger(__name__)
 

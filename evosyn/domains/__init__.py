@@ -5,13 +5,12 @@ Pool files are read through here, so that every line is one of its domain.
 
 from __future__ import annotations
 
-import difflib
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from evosyn import pools, registry
-from evosyn.errors import FormatError, InputError, UsageError
+from evosyn.errors import FormatError, InputError, UsageError, nearest
 from evosyn.ports import Domain, DomainTools
 from evosyn.records import Json, Pool, Problem, Solution, Testing
 from evosyn.tasks import Task
@@ -156,8 +155,7 @@ def _near(name: str, error: UsageError) -> str:
     if ":" in name:
         return str(error)
     known = registry.names("domains")
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}, or package.module:create"
+    return nearest(name, known, f"known: {', '.join(known)}, or package.module:create")
 
 
 def _check(problem: Problem, testings: Mapping[str, Testing]) -> None:

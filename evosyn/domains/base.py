@@ -93,7 +93,7 @@ class BaseDomain:
         asked: fields of the JSON object of a new problem, where all are texts, so that a provider can be held to them.
         asks: purposes that it can make requests for.
         actor: `reply` or `loop`.
-        version: of the code that decides, for a domain from outside of which the files of its class do not tell all;
+        version: of the code that decides, for a domain from outside of which its files and imports do not tell all;
             verdicts of another version are not taken from a cache.
     """
 

@@ -6,12 +6,11 @@ examples, `held_out/` is for measuring and never is. docs/environments.md.
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from evosyn.environments.contract import Environment, read_environment
 from evosyn.environments.forms import to_contract
-from evosyn.errors import UsageError
+from evosyn.errors import UsageError, nearest
 from evosyn.records import Provenance
 
 HERE = Path(__file__).parent
@@ -90,8 +89,7 @@ def _paths(name: str) -> dict[str, Path]:
     known = {**bundled("known"), **bundled("held-out")}
     if plain in known:
         return {plain: known[plain]}
-    near = difflib.get_close_matches(plain, known, n=3)
-    hint = f"did you mean {', '.join(near)}?" if near else "`evosyn env list` has those that come with evosyn"
+    hint = nearest(plain, known, "`evosyn env list` has those that come with evosyn")
     raise UsageError(f"{name}: no such file, directory or environment; {hint}")
 
 

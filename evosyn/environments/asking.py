@@ -124,7 +124,7 @@ def without_checks(source: str) -> str:
 
 
 def about(name: str, brief: Mapping[str, Json], source: str | None = None) -> Problem:
-    """What a request is about: never shown to a model; for the simulated author, and for the names of letters."""
+    """What a request is about: never shown to a model; for the names of letters."""
     return Problem(name, HERE.rpartition(".")[2].removesuffix("s"), "", reference_solution=source, meta=brief)
 
 

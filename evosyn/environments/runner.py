@@ -43,13 +43,21 @@ _LATER = """
 import datetime as _datetime, time as _time
 
 
+def _periods(at):
+    year, month, day, hour, minute, _, weekday, *_ = _time.localtime(at)
+    dates = year % 2, year % 3, year % 5, month % 2, month > 6, day % 2, day > 15, weekday % 2, weekday > 4
+    return *dates, hour % 2, hour > 11, minute % 2, minute > 29
+
+
 def _shifted(name, later):
     now = getattr(_time, name)
     setattr(_time, name, lambda: now() + later)
 
 
-for _name, _later in (("time", 100_000_000), ("time_ns", 10**17)):
-    _shifted(_name, _later)
+_here, _now = _periods(None), int(_time.time())
+_later = next(at for at in range(99_999_991, 10**10, 12_660) if not any(map(int.__eq__, _here, _periods(_now + at))))
+_shifted("time", _later)
+_shifted("time_ns", _later * 10**9)
 for _name in ("gmtime", "localtime", "ctime"):
     setattr(_time, _name, lambda at=None, _asked=getattr(_time, _name): _asked(_time.time() if at is None else at))
 _time.strftime = lambda form, at=None, _asked=_time.strftime: _asked(form, _time.localtime() if at is None else at)
@@ -71,7 +79,8 @@ datetime.__module__, _datetime.datetime = "datetime", datetime
 del datetime
 exec(compile({source!r}, "<environment>", "exec"), globals())
 """
-"""Runs a program three years later: whatever reads the clock gives something else than before."""
+"""Runs a program years later, where no common period is the same: another year modulo 2 to 5, the other half of year
+and month, a weekend for a day of work, a morning for an afternoon. What reads the clock gives something else."""
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,11 @@ An arm is free where the `create` of its proposer names tools without a teacher 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from evosyn import registry
-from evosyn.errors import UsageError
+from evosyn.errors import UsageError, nearest
 from evosyn.evolve.schedule import Arm
 from evosyn.ports import Genome, ModelTools, Proposer, ProposerTools, Teacher
 from evosyn.records import Json
@@ -99,8 +98,7 @@ def named_arms(
     known = {*named, *(arm.name for arm in named.values())}
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1) or sorted(known)
-            raise UsageError(f"proposers.options: no arm is named {name!r}; did you mean {near[0]!r}?")
+            raise UsageError(f"proposers.options: no arm is named {name!r}; {nearest(name, sorted(known))}")
     for text, arm in named.items():
         arm.plugin.configured(_own(text, arm, shared, options))
     return named

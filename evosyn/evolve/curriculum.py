@@ -7,7 +7,7 @@ changes nothing and depends on state and step alone. DejaQ (2601.01931) sections
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TypeAlias
 
@@ -16,7 +16,6 @@ from pydantic import Field
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
 from evosyn.evolve.events import Fate
-from evosyn.journal import Events, Journal
 from evosyn.ports import GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, content_id
@@ -239,12 +238,6 @@ def folded(curriculum: Curriculum, events: Iterable[CurriculumEvent]) -> Curricu
     for event in events:
         curriculum.fold(event)
     return curriculum
-
-
-def curriculum_events(journal: Journal) -> Events[CurriculumEvent]:
-    """The events of a run with a curriculum."""
-    kinds: Mapping[str, type[CurriculumEvent]] = {"offer": Offered, "train": Trained}
-    return Events[CurriculumEvent](journal, kinds)
 
 
 def _alike(one: str, other: str) -> bool:

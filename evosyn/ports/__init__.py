@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from evosyn.ports.agents import Agent, AgentWork
 from evosyn.ports.asking import Checked, Teacher
-from evosyn.ports.experiments import Comparison, Experiment
 from evosyn.ports.feeds import Feed, FeedRow, GroupOutcome, PayingFeed
 from evosyn.ports.judging import Crossexec, Domain, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.ports.plugins import (
@@ -18,9 +17,7 @@ from evosyn.ports.plugins import (
     AxisTools,
     DomainTools,
     EvolvedTools,
-    ExperimentTools,
     ModelTools,
-    OpenSandbox,
     PluginConfig,
     ProposerTools,
     SandboxTools,
@@ -55,7 +52,6 @@ __all__ = [
     "Briefing",
     "ChangingEvaluator",
     "Checked",
-    "Comparison",
     "Crossexec",
     "Domain",
     "DomainTools",
@@ -63,15 +59,12 @@ __all__ = [
     "Evolved",
     "EvolvedTools",
     "Expansion",
-    "Experiment",
-    "ExperimentTools",
     "Feed",
     "FeedRow",
     "Genome",
     "GroupOutcome",
     "Merit",
     "ModelTools",
-    "OpenSandbox",
     "PayingFeed",
     "Plan",
     "PluginConfig",

@@ -15,11 +15,13 @@ class Teacher(Protocol):
 
     @property
     def name(self) -> str:
-        """`provider/model`, `offline`, ... : goes into provenance and cache keys, never holds a secret."""
+        """`provider/model`, ... : goes into provenance and cache keys, never holds a secret."""
         ...
 
     @property
-    def simulated(self) -> bool: ...
+    def simulated(self) -> bool:
+        """Whether it only stands in for a model: all that it made says so."""
+        ...
 
     async def complete(self, request: Request) -> Reply:
         """One reply; failures that concern this request alone come back in `Reply.failure`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals
@@ -32,14 +32,6 @@ class Argument(NamedTuple):
     """Marks the field that is given after the name, as in `mailbox:DIR`: `Annotated[Path, Argument("DIR")]`."""
 
     form: str
-
-
-class OpenSandbox(Protocol):
-    """Opens the sandbox that the user chose, a new one at each call; travels between processes, as a sandbox cannot."""
-
-    def __call__(self, *, workers: int | None, packages: tuple[str, ...] | None = None, hash_seed: int = 0) -> Sandbox:
-        """A sandbox whose programs see these packages of our own, by default those that the user chose."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -143,13 +135,6 @@ class AgentTools:
     """An agent is lent nothing: its work has the model and the room of an episode."""
 
 
-class ExperimentTools(NamedTuple):
-    """What an experiment is lent: where programs run, and where it tells in words how far it is."""
-
-    open_sandbox: OpenSandbox
-    say: Callable[[str], None]
-
-
 TOOLS: dict[str, type] = {
     "domains": DomainTools,
     "proposers": ModelTools,
@@ -159,6 +144,5 @@ TOOLS: dict[str, type] = {
     "agents": AgentTools,
     "teachers": TeacherTools,
     "axes": AxisTools,
-    "experiments": ExperimentTools,
 }
 """For each kind the most that it is lent; its plug-ins name this type, or a base of it."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
+from evosyn.configs.saving import read_config
 from evosyn.errors import CorruptRun, UsageError, is_held
 from evosyn.reading.conclusions import Conclusion
 from evosyn.records import Json, PassMatrix
@@ -32,6 +33,18 @@ class Listed(Generic[T]):
 
     rows: tuple[T, ...]
     columns: tuple[str, ...]
+
+
+def reply_file(run: Path) -> Path:
+    """Where a run keeps replies: a file that it shares with others, or its own.
+
+    Raises:
+        UsageError: there is no such directory, or it is no run.
+    """
+    value: Json = read_config(run)
+    for name in ("workbench", "teacher", "replies"):
+        value = value.get(name) if isinstance(value, dict) else None
+    return Path(value) if value else run / "replies.sqlite"
 
 
 class Reading:

@@ -213,19 +213,6 @@ def of_environment_rows(report: Mapping[str, Json] | None, progress: str) -> Con
     return Conclusion("done", f"{report['kept']} rows of {report['environments']} environments.", why=tuple(why))
 
 
-def of_experiment(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
-    """Arms: what the experiment itself says."""
-    if report is None or not report.get("verdict"):
-        return Conclusion("open" if report is None else "unclear", f"{progress[:1].upper()}{progress[1:]}.")
-    arms = [arm for arm in report.get("arms", ()) if isinstance(arm.get("sampled"), Mapping)]
-    best = max(arms, key=lambda arm: arm["sampled"]["mean"], default=None)
-    won = "" if best is None else f"arm {best['arm']}, {_mean(best['sampled'])} on unseen problems"
-    gap = (report.get("differences") or {}).get(report.get("main", "evosyn - random")) or {}
-    sure = gap.get("low") is not None and gap["low"] > 0
-    worked: Worked = "yes" if sure else "no" if (gap.get("high") or 0.0) < 0 else "unclear"
-    return Conclusion(worked, str(report["verdict"]), won, None, tuple(report.get("remarks") or ()))
-
-
 def of_execution(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
     """Matrices."""
     if report is None:

@@ -29,7 +29,6 @@ HOMES = {
     "world-rollout": "worlds:WorldRolloutReading",
     "environment-rows": "environments:EnvironmentRowsReading",
     "eval": "summaries:EvaluationReading",
-    "experiment": "summaries:ExperimentReading",
     "ablate": "summaries:AblationReading",
 }
 """For each kind the class that reads it; a directory of another kind is known by its report alone."""
@@ -53,7 +52,7 @@ def open_directory(path: Path) -> Reading:
         if held:
             raise UsageError(f"{path}: holds several directories; give one: {', '.join(map(str, held[:5]))}")
         if all((path / name).is_file() for name in BEGUN):
-            run = f"evosyn evolve --config {path / 'evolve.yaml'} --out {path / 'run'}"
+            run = f"evosyn evolve --config {path / 'evolve.yaml'} --model provider/name --out {path / 'run'}"
             raise UsageError(f"{path}: holds what `evosyn init` wrote, and no run yet; make one: {run}")
         raise UsageError(
             f"{path}: holds nothing that an evosyn command writes (no manifest.json, report.json or config.yaml that "
@@ -73,7 +72,7 @@ def is_awaited(path: Path) -> bool:
 
 
 def kind_of(path: Path) -> str | None:
-    """The kind that manifest, report or configuration name (`experiment table2` is one); None where nothing is ours.
+    """The kind that manifest, report or configuration name (`ablate k` is one); None where nothing is ours.
 
     Raises:
         CorruptRun: one of them is damaged.

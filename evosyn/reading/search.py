@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evosyn.configs.loading import validated
-from evosyn.configs.saving import read_config
 from evosyn.errors import CorruptRun, UsageError, is_held
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evolve.islands import Archipelago
 from evosyn.journal import OTHER
 from evosyn.matrices import matrix_files
 from evosyn.randomness import SeedTree
-from evosyn.reading.base import Fresh, Listed, Reading
+from evosyn.reading.base import Fresh, Listed, Reading, reply_file
 from evosyn.reading.conclusions import of_search
 from evosyn.reading.matrices import MatrixShown, matrix_of, shown_matrix, stored_matrices
 from evosyn.reading.search_answers import (
@@ -369,7 +368,7 @@ class SearchReading(Reading):
         return None if place is None else entry_at(self.journal, place)
 
     def _replies(self, entry: Entry) -> tuple[ReplyText, ...]:
-        file = self._reply_cache()
+        file = reply_file(self.path)
         if not entry.step.replies or not file.is_file():
             return tuple(ReplyText(name, None) for name in entry.step.replies)
         from evosyn.teachers.cache import RecordedReplies
@@ -380,13 +379,6 @@ class SearchReading(Reading):
         finally:
             cache.close()
         return tuple(ReplyText(name, None if reply is None else reply.text) for name, reply in found.items())
-
-    def _reply_cache(self) -> Path:
-        """Where the run keeps replies: a file that it shares with others, or its own."""
-        value: Json = read_config(self.path)
-        for name in ("workbench", "teacher", "replies"):
-            value = value.get(name) if isinstance(value, dict) else None
-        return Path(value) if value else self.dir.file("replies.sqlite")
 
     def _read(self) -> CandidateIndex:
         index = CandidateIndex([], {})

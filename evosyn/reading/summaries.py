@@ -21,7 +21,6 @@ from evosyn.reading.conclusions import (
     of_calibration,
     of_evaluation,
     of_execution,
-    of_experiment,
     of_training,
 )
 from evosyn.reading.matrices import MatrixShown, matrix_of, shown_matrix, stored_matrices
@@ -38,7 +37,7 @@ SHORT = 120
 """Characters of a fact; a longer text is a note."""
 FIRST = ("reward", "pass_rate", "zero_variance", "loss", "mean_token_accuracy")
 """Metrics whose curves come first."""
-TOLD = frozenset({"v", "kind", "command", "trl", "versions", "pass_histogram", "tables", "verdict"})
+TOLD = frozenset({"v", "kind", "command", "trl", "versions", "pass_histogram", "tables"})
 """Keys of reports that stand elsewhere or only programs want."""
 
 Cell = str | int | float | None
@@ -97,7 +96,6 @@ class SummaryReading(Reading):
         values = self.begun_with() if report is None else report
         facts = dict(_facts(values))
         texts = {name: value for name, value in facts.items() if isinstance(value, str) and len(value) > SHORT}
-        remarks = [text for name in ("warnings", "remarks") for text in values.get(name, ())]
         return Summary(
             kind=self.kind,
             path=str(self.path),
@@ -105,7 +103,7 @@ class SummaryReading(Reading):
             simulated=bool(facts.get("simulated") or facts.get("lineage.simulated")),
             progress=self.progress() if report is None else "finished",
             conclusion=self.conclude(report),
-            notes=(*map(str, texts.values()), *remarks),
+            notes=(*map(str, texts.values()), *values.get("warnings", ())),
             facts={name: value for name, value in facts.items() if name not in texts},
             tables=self.tables(values),
             curves=self.curves(),
@@ -256,19 +254,6 @@ class CalibrationReading(SummaryReading):
         return of_calibration(report, self.progress())
 
 
-class ExperimentReading(SummaryReading):
-    """A directory of `evosyn experiment`."""
-
-    made_by = "`evosyn experiment`"
-
-    def progress(self) -> str:
-        done = sum(1 for _ in self.path.glob("seed-*/*/report.json"))
-        return f"not finished, {done} arms are trained; the same command goes on"
-
-    def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
-        return of_experiment(report, self.progress())
-
-
 class AblationReading(SummaryReading):
     """A directory of `evosyn ablate`, which may hold several ablations."""
 
@@ -294,7 +279,7 @@ def _facts(values: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, 
         if isinstance(value, Mapping):
             yield from _facts(value, f"{prefix}{key}.")
         elif isinstance(value, list):
-            if key not in ("warnings", "remarks"):
+            if key != "warnings":
                 yield prefix + key, ", ".join(map(str, value))
         else:
             yield prefix + key, value

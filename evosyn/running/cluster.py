@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evosyn.errors import MissingExtra, UnavailableError, UsageError
+from evosyn.jobs import Protection
+from evosyn.sources import code_version
 
 STORE_MB = 256
 """Shared memory for objects of a cluster that we start; what nodes send each other is small."""
@@ -44,6 +46,20 @@ def join(address: str = "") -> Any:
     """
     with _opening:
         return _joined(meant(address))
+
+
+def unlike(version: str, held: Protection | None, wanted: Protection) -> str:
+    """Why verdicts found by a node's evosyn and sandbox are not those found here; "" where they are."""
+    if version != code_version():
+        return f"has evosyn {version}, here is {code_version()}; install the same version"
+    if held is None:
+        return "its sandbox does not start"
+    if (held.backend, held.level, held.version) != (wanted.backend, wanted.level, wanted.version):
+        there, here = (f"{one.backend} {one.level} ({one.version})" for one in (held, wanted))
+        return f"its sandbox is {there}, that of the others {here}; see `evosyn doctor` there"
+    there, here = (", ".join(one.packages) or "no packages" for one in (held, wanted))
+    told = f"its programs see other files ({there}) than those of the others ({here}); install the same versions"
+    return "" if held.programs == wanted.programs else told
 
 
 def _joined(address: str) -> Any:

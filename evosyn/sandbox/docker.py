@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import logging
 import os
 import platform
@@ -20,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
+
+from pydantic import TypeAdapter, ValidationError
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.ports import PluginConfig, SandboxTools
@@ -249,7 +250,12 @@ def _spec(client: Json, packages: Sequence[str]) -> ContainerSpec:
         raise SandboxUnavailable(
             f"the engine has no image {name!r} ({error}); make it with: evosyn sandbox build-image"
         ) from error
-    held, wanted = json.loads(image.labels.get(PACKAGES_LABEL, "{}")), [canonical(package) for package in packages]
+    try:
+        held = TypeAdapter(dict[str, list[str]]).validate_json(image.labels.get(PACKAGES_LABEL, "{}"))
+    except ValidationError as error:
+        rule = "is no JSON object of lists of module names; make the image again with: evosyn sandbox build-image"
+        raise SandboxUnavailable(f"the image {name!r}: its label {PACKAGES_LABEL} {rule}") from error
+    wanted = [canonical(package) for package in packages]
     if missing := [package for package in wanted if package not in held]:
         words = " ".join(f"--package {package}" for package in dict.fromkeys([*held, *missing]))
         raise SandboxUnavailable(

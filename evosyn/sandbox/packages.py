@@ -35,14 +35,13 @@ def setting(names: Iterable[str]) -> str:
 
 
 def lacking(problem: Problem, protection: Protection) -> str:
-    """What a problem asks for that programs do not see, with the setting that shows it; "" where they see it all."""
+    """What a problem asks for that programs do not see, and how they come to; "" where they see it all."""
     given = problem.payload.get("packages")
     asked = [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
     names = [shown.partition(" ")[0] for shown in protection.packages]
-    missing = [name for name in asked if canonical(name) not in set(map(canonical, names))]
-    if not missing:
-        return ""
-    return f"needs {', '.join(missing)}, {UNSEEN}: {setting(dict.fromkeys([*names, *missing]))}"
+    missing = [name for name in dict.fromkeys(asked) if canonical(name) not in set(map(canonical, names))]
+    advice = f"add {', '.join(missing)} to {FIELD}" if names else setting(missing)
+    return f"needs {', '.join(missing)}, {UNSEEN}: {advice}" if missing else ""
 
 
 def require_shown(problems: Iterable[Problem], protection: Protection) -> None:

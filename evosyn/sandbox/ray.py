@@ -24,7 +24,7 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import HarnessJob, ItemOutcome, Job, Protection
 from evosyn.ports import Argument, PluginConfig, SandboxTools
 from evosyn.records import Json
-from evosyn.running.cluster import join, nodes_of
+from evosyn.running.cluster import join, nodes_of, unlike
 from evosyn.sandbox._contexts import SharedContexts
 from evosyn.sandbox._ray_node import Hello, NodeSandbox
 from evosyn.sandbox._spread import Answered, NodeFailed, Pulse, Spreader
@@ -246,7 +246,7 @@ class RayNodes:
             self._starts[name] += 1
             reason = hello if self._starts[name] >= STARTS else ""
         else:
-            reason = _unlike(hello, self.protection)
+            reason = hello.trouble or unlike(hello.version, hello.protection, self.protection)
             if not reason:
                 actor.admitted, actor.workers, self._before[name] = True, hello.workers, hello.process
                 del self._starts[name]
@@ -314,24 +314,6 @@ def create(tools: SandboxTools, config: RayConfig) -> RaySandbox:
         UnavailableError: no such cluster, or none of its nodes can be used.
     """
     return RaySandbox(RayNodes(join(config.address), config, tools), config)
-
-
-def _unlike(hello: Hello, wanted: Protection) -> str:
-    """Why verdicts found there are not those found here; "" where they are."""
-    if hello.trouble or hello.protection is None:
-        return hello.trouble or "its sandbox does not start"
-    if hello.version != code_version():
-        return f"has evosyn {hello.version}, here is {code_version()}; install the same version"
-    held = hello.protection
-    if (held.backend, held.level, held.version) == (wanted.backend, wanted.level, wanted.version):
-        there, here = (", ".join(one.packages) or "no packages" for one in (held, wanted))
-        if held.programs == wanted.programs:
-            return ""
-        return f"its programs see other files ({there}) than those of the others ({here}); install the same versions"
-    return (
-        f"its sandbox is {held.backend} {held.level} ({held.version}), that of the others {wanted.backend} "
-        f"{wanted.level} ({wanted.version}); see `evosyn doctor` there"
-    )
 
 
 def _short(error: Exception) -> str:

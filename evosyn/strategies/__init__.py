@@ -5,14 +5,13 @@ A strategy is a program text that defines `rank(evidence)`, or `strategy(...)` i
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import os
 import pkgutil
 from importlib import metadata
 from pathlib import Path
 
-from evosyn.errors import UsageError
+from evosyn.errors import UsageError, nearest
 from evosyn.records import Candidate
 from evosyn.rundir import REPORT, RunDir
 from evosyn.strategies.known import CONTROLS
@@ -67,8 +66,7 @@ def load_known(name: str) -> str:
             target = point.module
     spec = importlib.util.find_spec(target) if target else None
     if spec is None or spec.origin is None:
-        near = difflib.get_close_matches(name, known_names(), n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known_names())}"
+        hint = nearest(name, known_names())
         raise UsageError(f"strategy {name!r}: no such strategy; {hint} (or give a file, or a run directory)")
     return _text_in(Path(spec.origin))
 

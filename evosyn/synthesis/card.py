@@ -163,7 +163,7 @@ def how_made(inputs: Inputs, config: SynthesizeConfig, asked: Asked, protection:
     asked_with = {"problem": config.problem.params, "solution": draw.solution, "testing": draw.testing}
     benchmarks = ", ".join(Path(spec.partition("::")[0]).name for spec in config.filter.decontaminate.files)
     return {
-        "teacher": f"`{asked.names}`" + (" (a simulation)" if asked.simulated else ""),
+        "teacher": f"`{asked.names}`" + (" (SIMULATED)" if asked.simulated else ""),
         "strategy": f"`{ranked_by}`, from {inputs.strategy_from}; its text stands in `{PROGRAM}`",
         "its held-out score": "not known" if inputs.standing is None else inputs.standing.text,
         "seeds": f"{len(inputs.seeds)} problems from {inputs.seeds_from}, "

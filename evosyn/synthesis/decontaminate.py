@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.datafiles import data_rows
 from evosyn.errors import FormatError, InputError
-from evosyn.pools import problem_from_json
+from evosyn.pools import pool_from_json
 from evosyn.records import Json, Problem
 from evosyn.textual import words
 
@@ -108,7 +108,11 @@ def load_benchmark(spec: str) -> list[BenchmarkItem]:
                 hint=f"name the field as {path}::FIELD (looked for {known})",
             )
         identifier = next((row[key] for key in NAME_FIELDS if key in row), line)
-        items.append(BenchmarkItem(f"{path.name}#{identifier}", row[key], _problem(row)))
+        try:
+            problem = _problem(row)
+        except FormatError as error:
+            raise error.at(path, line) from error
+        items.append(BenchmarkItem(f"{path.name}#{identifier}", row[key], problem))
     if not items:
         raise InputError(path, "is empty", hint="a benchmark file holds one item a line")
     return items
@@ -209,14 +213,9 @@ class OverlapIndex:
 
 
 def _problem(row: dict[str, Json]) -> Problem | None:
-    """The problem of a row of a pool, if it has a human testing."""
-    if not {"problem_id", "domain", "statement", "human_testing"} <= row.keys():
-        return None
-    try:
-        problem = problem_from_json(row)
-    except FormatError:
-        return None
-    return problem if problem.human_testing is not None else None
+    """The problem of a row of a pool, if it has a human testing; raises FormatError where it is not well formed."""
+    asked = {"problem_id", "domain", "statement", "human_testing"} <= row.keys() and row["human_testing"] is not None
+    return pool_from_json(row).problem if asked else None
 
 
 def open_index(config: DecontaminateConfig) -> OverlapIndex:

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.agents.episodes import EpisodeActor
-from evosyn.chat import Form, Manner, Reply, Request, roomier
+from evosyn.chat import SAMPLE_STRIDE, Form, Manner, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.dataset import Reject
 from evosyn.domains.python.reading import LOST
@@ -29,9 +29,6 @@ from evosyn.synthesis.examples import NO_EXAMPLE, Example, example_for
 from evosyn.synthesis.usable import Kind, named_reason, read_reply, unstorable
 
 T = TypeVar("T")
-
-SAMPLE_STRIDE = 1000
-"""Attempt `a` of slot `s` is sample `s + a * SAMPLE_STRIDE`: a redraw never takes another slot's cached reply."""
 
 Ask: TypeAlias = Callable[[Kind, int, int, Request], Awaitable[Reply]]
 """Answers (kind, slot, attempt, request): straight from a teacher, or from a journal first."""
@@ -203,7 +200,7 @@ class Want:
 
     Attributes:
         solutions, testings: how many of each.
-        simulated: whether the teacher is a simulation (it goes into the provenance).
+        simulated: whether the teacher only stands in for a model (it goes into the provenance).
         first_solution, first_testing: the slots that are drawn first, so that a pool can grow.
         example: what requests for testings show.
         limits: that solutions and testings will run under.

@@ -13,13 +13,12 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.chat import USUAL, Manner, Reply, Request, roomier
+from evosyn.chat import SAMPLE_STRIDE, USUAL, Manner, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.errors import UsageError
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem, Provenance
-from evosyn.synthesis.generate import SAMPLE_STRIDE
 from evosyn.synthesis.usable import named_reason, unstorable
 from evosyn.templates import render
 

@@ -1,1 +1,1 @@
-"""Teachers, one a file: `create(...)` gives a `ports.Teacher`. Real models, mailbox, replay, the offline simulation."""
+"""Teachers, one a file: `create(...)` gives a `ports.Teacher`. Real models, mailbox, replay."""

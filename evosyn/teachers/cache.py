@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evosyn.chat import Reply, Request
-from evosyn.codec import load
+from evosyn.codec import dump, load
 from evosyn.databases import NOT_OURS, disk_errors, open_to_read, own_tables, shows_table
 from evosyn.errors import CorruptRun, FormatError
-from evosyn.records import content_id
+from evosyn.records import Json, content_id
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 _OWN = {"replies": ("key", "reply")}
 _WHAT = "replies"
-_NOT_KEPT = ("cached", "seconds")
 
 
 def request_key(model: str, request: Request) -> str:
@@ -30,6 +29,37 @@ def request_key(model: str, request: Request) -> str:
     messages = [[message.role, message.content] for message in request.messages]
     schema = [] if request.schema is None else [dict(request.schema)]
     return content_id("r_", [model, messages, dict(request.params), request.sample, *schema])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reply answered, without its prompt.
+
+    Attributes:
+        problem: content id; "" where a request is about none.
+    """
+
+    purpose: str
+    problem: str
+    sample: int
+    params: Mapping[str, Json]
+
+    @classmethod
+    def of(cls, request: Request) -> Asked:
+        problem = "" if request.problem is None else request.problem.id
+        return cls(request.purpose, problem, request.sample, dict(request.params))
+
+    @property
+    def address(self) -> tuple[str, str, int]:
+        return self.purpose, self.problem, self.sample
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A reply, and what it answered: a row of a cache, a line of a recording."""
+
+    reply: Reply
+    asked: Asked
 
 
 class RecordedReplies:
@@ -57,18 +87,26 @@ class RecordedReplies:
             CorruptRun: what is kept under the key is no reply that this version can read.
         """
         row = None if self._empty else self._execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return None if row is None else self._read(key, row[0])
+        return None if row is None else replace(self._read(key, row[0]).reply, cached=True)
 
-    def _read(self, key: str, kept: bytes) -> Reply:
+    def __iter__(self) -> Iterator[Kept]:
+        """
+        Raises:
+            CorruptRun: as `get`.
+        """
+        for key, kept in [] if self._empty else self._execute("SELECT key, reply FROM replies ORDER BY key"):
+            yield self._read(key.decode(), kept)
+
+    def _read(self, key: str, text: bytes) -> Kept:
         try:
-            reply = load(Reply, json.loads(kept))
-            if reply.id != key:
-                raise FormatError("id", "is not that of the request", reply.id)
+            kept = load(Kept, json.loads(text))
+            if kept.reply.id != key:
+                raise FormatError("id", "is not that of the request", kept.reply.id)
         except (ValueError, TypeError, RecursionError) as error:
             told = f"{self._path}: the reply under the key {key} is damaged, or of a later version: {error}"
             remedy = "Put back a copy of the file, or remove this row, and the reply is asked and paid for again"
             raise CorruptRun(f"{told}. {remedy}") from error
-        return replace(reply, cached=True)
+        return kept
 
     def __len__(self) -> int:
         return 0 if self._empty else int(self._execute("SELECT count(*) FROM replies").fetchone()[0])
@@ -109,9 +147,9 @@ class ReplyCache(RecordedReplies):
                 self._db.close()
                 raise
 
-    def put(self, reply: Reply) -> None:
+    def put(self, reply: Reply, request: Request) -> None:
         """Keep a reply under its id; the first one that was kept stays."""
-        fields = {name: value for name, value in vars(reply).items() if name not in _NOT_KEPT}
+        fields = dump(Kept(replace(reply, cached=False, seconds=0.0), Asked.of(request)))
         self._execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (reply.id, json.dumps(fields)))
 
 

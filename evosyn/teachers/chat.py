@@ -316,12 +316,12 @@ class ChatTeacher:
 
     async def _call(self, key: str, request: Request) -> Reply:
         """One call, paid and kept as soon as it is answered."""
-        request = replace(request, params={name: value for name, value in request.params.items() if value is not None})
-        bound = self._bound(request)
+        sent = replace(request, params={name: value for name, value in request.params.items() if value is not None})
+        bound = self._bound(sent)
         await self.budget.reserve(bound)
         started = asyncio.get_running_loop().time()
         try:
-            answer = await self._transport.send(request)
+            answer = await self._transport.send(sent)
         except BaseException as error:
             self.budget.cancel(bound, sent=not isinstance(error, TransportError) or error.kind is Failure.TIMEOUT)
             raise
@@ -330,7 +330,7 @@ class ChatTeacher:
         reply = self._reply(key, answer, seconds)
         try:
             if reply.failure != "empty" or reply.output_tokens:  # an empty one that took no tokens was paid by nobody
-                self._cache.put(reply)
+                self._cache.put(reply, request)
         finally:  # paid, whether the disk takes it or not: nobody waits for its part of the budget
             self.budget.settle(reply, bound)
         return settled(reply, self._form)

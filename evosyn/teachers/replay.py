@@ -1,36 +1,37 @@
-"""A teacher that answers from a recording only: a cache file of replies. What was not recorded ends the run."""
+"""A teacher that answers from a recording only. What was not recorded ends the run."""
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
-from typing import Annotated, NamedTuple
-
-from pydantic import BeforeValidator
+import logging
+from dataclasses import replace
+from typing import Annotated
 
 from evosyn.chat import Reply, Request
-from evosyn.errors import CorruptRun, TeacherUnavailable, UsageError
+from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Argument, PluginConfig, TeacherTools
-from evosyn.teachers.cache import RecordedReplies, request_key
+from evosyn.teachers.cache import Asked, request_key
+from evosyn.teachers.recordings import Recording
 from evosyn.text.reasoning import AUTO
 from evosyn.thinking import settled
+
+log = logging.getLogger(__name__)
+NOT_RECORDED = "not-recorded"
+"""The failure of a further attempt that the run which was recorded did not make."""
 
 
 class ReplayTeacher:
     """Implements `ports.Teacher` over a recording.
 
     Args:
-        cache: the recording.
-        model: whose replies these are.
-        reasoning: the form of their reasoning.
+        reasoning: the form of its reasoning.
     """
 
-    def __init__(self, cache: RecordedReplies, model: str, reasoning: str = AUTO) -> None:
-        self._cache, self._model, self._form = cache, model, reasoning
+    def __init__(self, recording: Recording, reasoning: str = AUTO) -> None:
+        self._recording, self._form, self._said = recording, reasoning, False
 
     @property
     def name(self) -> str:
-        return self._model
+        return self._recording.head.model
 
     @property
     def simulated(self) -> bool:
@@ -39,42 +40,36 @@ class ReplayTeacher:
     async def complete(self, request: Request) -> Reply:
         """
         Raises:
-            TeacherUnavailable: this request was not recorded.
+            TeacherUnavailable: nothing was recorded for its problem, purpose and sample.
         """
-        key = request_key(self._model, request)
-        reply = self._cache.get(key)
-        if reply is None:
+        key, asked = request_key(self.name, request), Asked.of(request)
+        kept = self._recording.find(key, asked)
+        if kept is None and self._recording.is_further_attempt(asked):
+            return Reply(key, "", self.name, failure=NOT_RECORDED, detail="the recorded run asked no more for it")
+        if kept is None:
+            problem = "" if request.problem is None else f", problem {request.problem.problem_id!r}"
             raise TeacherUnavailable(
-                f"the recording has no reply of {self._model} to request {key} ({request.purpose}, sample "
-                f"{request.sample}); it was made with other prompts, parameters or seeds: record again with --model"
+                f"the recording {self._recording.path} has no reply to {request.purpose} {asked.sample}{problem}: "
+                f"{self._recording.lacks(asked)}. Ask for less (problems, -M, -N), or a model: --model provider/name"
             )
-        return settled(reply, self._form)
+        if kept.reply.id != key and not self._said:
+            self._said = True
+            log.warning(
+                "%s: recorded with other prompts or parameters; replies are those to the same questions", self.name
+            )
+        return settled(replace(kept.reply, cached=True), self._form)
 
     async def aclose(self) -> None:
-        self._cache.close()
-
-
-class Recording(NamedTuple):
-    """A file of replies, and the model that they are of."""
-
-    file: Path
-    model: str
-
-
-def _recording(text: str) -> Recording:
-    file, _, model = text.partition("@")
-    if not model:
-        raise ValueError("write it as replay:FILE@provider/name, naming the recorded model")
-    return Recording(Path(file), model)
+        """Nothing is open."""
 
 
 class ReplayConfig(PluginConfig):
     """
     Attributes:
-        recording: the reply cache of an earlier run, and the model that it asked.
+        recording: what `evosyn export replies` wrote, or `builtin:NAME`.
     """
 
-    recording: Annotated[Recording, BeforeValidator(_recording), Argument("FILE@provider/name")]
+    recording: Annotated[str, Argument("FILE")]
 
 
 def create(tools: TeacherTools, config: ReplayConfig) -> ReplayTeacher:
@@ -83,14 +78,4 @@ def create(tools: TeacherTools, config: ReplayConfig) -> ReplayTeacher:
     Raises:
         UsageError: no such file, or not a recording.
     """
-    path, model = config.recording
-    if not path.is_file():
-        raise UsageError(f"replay {path}: no such file; a recording is the replies file of an earlier run")
-    try:
-        recorded = RecordedReplies(path)
-    except (CorruptRun, sqlite3.DatabaseError) as error:
-        raise UsageError(f"replay {path}: is not a recording of replies: {error}") from error
-    if not len(recorded):
-        recorded.close()
-        raise UsageError(f"replay {path}: holds no recorded replies; a recording is the replies file of an earlier run")
-    return ReplayTeacher(recorded, model, tools.reasoning)
+    return ReplayTeacher(Recording(config.recording), tools.reasoning)

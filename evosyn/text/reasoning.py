@@ -7,7 +7,6 @@ Sources: the chat templates of the families, vLLM's `vllm/reasoning`.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -15,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator
 
-from evosyn.errors import FormatError, UsageError
+from evosyn.errors import FormatError, UsageError, nearest
 from evosyn.fences import without_fences
 from evosyn.parsing import BOM
 
@@ -131,8 +130,7 @@ def check_form(name: str) -> str:
     """Raises FormatError where there is no form of that name."""
     if name in _NAMES:
         return name
-    near = difflib.get_close_matches(str(name), _NAMES, n=2)
-    known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(FORMS)}"
+    known = nearest(str(name), _NAMES, f"known: {', '.join(FORMS)}")
     raise FormatError("", f"{str(name)[:80]!r} is no form of reasoning; {known} (docs/reasoning.md)", name)
 
 

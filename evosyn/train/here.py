@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from evosyn.tasks import Task
+from evosyn.text.reasoning import form_named
 from evosyn.train.client import RewardClient
 from evosyn.train.scoring import Scorer, domains_of, reward_judge
 from evosyn.workbench import SandboxConfig, Workbench, WorkbenchConfig
@@ -41,6 +42,16 @@ class _Opened:
 
 _opened: dict[int, _Opened] = {}
 """By process: a fork must not use its parent's."""
+
+
+def reasoning_named(named: str | None = None) -> str | None:
+    """The form of all completions: what is named, else EVOSYN_REASONING; None where each task says its own.
+
+    Raises:
+        UsageError: there is no such form.
+    """
+    form = named or os.environ.get("EVOSYN_REASONING")
+    return form and form_named(form, "reasoning" if named else "EVOSYN_REASONING")
 
 
 def scorer_of(tasks: Iterable[Task]) -> Scorer:

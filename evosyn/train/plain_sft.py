@@ -1,4 +1,4 @@
-"""A plain SFT loop for models of under a million parameters: warm starts and the small experiment.
+"""A plain SFT loop for models of under a million parameters: warm starts and toys.
 
 For real models `distill` goes through TRL; here the start-up of a trainer would cost more than the training. Loss on
 answers only; batches in the order of the seed tree; the same seed gives the same weights.

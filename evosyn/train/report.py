@@ -94,7 +94,7 @@ def write_card(folder: Path, report: Mapping[str, Json]) -> None:
     notes = [f"> {report['label']}", ""] if report.get("label") else []
     feed = report.get("feed")
     if lineage["simulated"] or (isinstance(feed, Mapping) and feed.get("simulated")):
-        notes += ["> Its training data was made by a stand-in for a model: a simulation.", ""]
+        notes += ["> Its training data is SIMULATED: a stand-in for a model made it.", ""]
     lines = [
         "---",
         "library_name: transformers",

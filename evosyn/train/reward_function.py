@@ -22,7 +22,7 @@ from evosyn.domains import check_task
 from evosyn.errors import UsageError
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json, task_to_json
-from evosyn.text.reasoning import form_named, without_marks
+from evosyn.text.reasoning import without_marks
 
 log = logging.getLogger(__name__)
 
@@ -137,17 +137,15 @@ def _score(tasks: Sequence[Task], texts: Sequence[str], reasoning: str | None = 
     """One answer per completion, as the service gives it, from the service or from a sandbox of this process.
 
     Args:
-        reasoning: the form of all completions; else EVOSYN_REASONING names it, else each task.
+        reasoning: as of `here.reasoning_named`.
 
     Raises:
         UsageError: there is no such form.
     """
-    named = reasoning or os.environ.get("EVOSYN_REASONING")
-    form = named and form_named(named, "reasoning" if reasoning else "EVOSYN_REASONING")
-    url = os.environ.get("EVOSYN_REWARD_URL")
-    if url:
-        from evosyn.train.here import client_of
+    from evosyn.train.here import client_of, reasoning_named, scorer_of
 
+    form, url = reasoning_named(reasoning), os.environ.get("EVOSYN_REWARD_URL")
+    if url:
         token = "EVOSYN_REWARD_TOKEN" if "EVOSYN_REWARD_TOKEN" in os.environ else None
         items = [
             {"task": task_to_json(task), "completion": text, "reasoning": form}
@@ -155,7 +153,6 @@ def _score(tasks: Sequence[Task], texts: Sequence[str], reasoning: str | None = 
         ]
         scores: list[Json] = client_of(url, token).score(items)
     else:
-        from evosyn.train.here import scorer_of
         from evosyn.train.scoring import score_json
 
         scores = [score_json(score) for score in scorer_of(tasks).score(tasks, texts, [form] * len(texts))]

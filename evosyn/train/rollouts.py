@@ -26,7 +26,7 @@ from evosyn.shell_world import world_in
 from evosyn.tasks import Task, task_from_json
 from evosyn.text.tool_calls import ToolCall
 from evosyn.thinking import without_thinking
-from evosyn.train.here import scorer_of, shells, tool_worlds
+from evosyn.train.here import reasoning_named, scorer_of, shells, tool_worlds
 from evosyn.train.scoring import Score, score_of
 from evosyn.trajectories import Trajectory
 
@@ -155,7 +155,8 @@ class TextRollout(Rollout):
 
     def reply(self, text: str) -> str | None:
         """What the model is shown after a reply; None where it is over."""
-        act = self.ways.read_action(without_thinking(text, self._task.reasoning).answer)
+        form = reasoning_named() or self._task.reasoning
+        act = self.ways.read_action(without_thinking(text, form).answer)
         shown = self.do(act)
         if act is not None and self.runs(act):
             shown = self.ways.result("" if shown == EMPTY else shown, "text").content

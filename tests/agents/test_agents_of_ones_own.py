@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
 from evosyn.errors import UsageError
 from evosyn.pools import load_pools, write_pools
 from evosyn.ports import AgentTools, PluginConfig
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.search.drawing import Wanted, draw_seeds
 from evosyn.text.tool_calls import ToolCall

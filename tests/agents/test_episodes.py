@@ -8,10 +8,10 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from simulation.scripted_server import Refusal, ScriptedServer
 
 from evosyn.agents.dialects import CUT, HINT, LONGEST_SEEN, read_action
 from evosyn.errors import SandboxUnavailable, TeacherUnavailable
-from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.synthesis.generate import DrawConfig, Want, drawn_pools
 from evosyn.trajectories import trajectory_of
 from evosyn.workbench import AgentConfig, TeacherConfig, Workbench, WorkbenchConfig

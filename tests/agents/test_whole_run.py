@@ -8,12 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
+from simulation import TEACHER
 
 from evosyn.pools import load_pools, write_pools
 from evosyn.trajectories import trajectory_of
 
 pytestmark = pytest.mark.long
-SMALL = ("-M", "4", "-N", "4", "--evaluations", "40", "--quiet")
+SMALL = ("-M", "4", "-N", "4", "--evaluations", "40", "--quiet", "--teacher", TEACHER, "--proposer", "genetic")
 
 
 def command(*arguments):
@@ -75,7 +76,7 @@ def test_a_run_that_is_killed_ends_as_one_that_was_not(seeds, whole):
 
 def test_a_dataset_of_trajectories_is_made_shown_and_exported(whole):
     data = whole.parent / "data"
-    run("synthesize", whole, "--out", data, "--problems", "4", "-M", "4", "-N", "4", "--quiet")
+    run("synthesize", whole, "--out", data, "--problems", "4", "-M", "4", "-N", "4", "--quiet", "--teacher", TEACHER)
     shown = run("inspect", data, "--sample", "1")
     assert "SIMULATED" in shown and "$ " in shown and "os-shell" in shown
     run("export", data, "--format", "sft", "--out", data / "sft")

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from simulation import TEACHER
 
 import evosyn
 from evosyn.crossexec.executor import CrossExecutor
@@ -212,7 +213,7 @@ def test_all_human_testings_reject_the_mistakes_of_the_offline_teacher(
 
 def assert_rejected(sandbox: Sandbox, problems: list[Problem]) -> None:
     """Of each problem's mutants that differ from the reference on drawn inputs, at least 95 % fail its testing."""
-    teacher = make("teachers", "offline", TeacherTools(sandbox=lambda: sandbox))
+    teacher = make("teachers", TEACHER, TeacherTools(sandbox=lambda: sandbox))
     domains = domains_named(("python-function", "python-stdin"))
     short = CrossExecutor(Judge(sandbox, domains, Limits(wall_s=2.0, budget_s=3.0), recheck=False))
     items = []

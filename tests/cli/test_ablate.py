@@ -101,7 +101,13 @@ def test_what_cannot_be_done_ends_with_2(
     assert message in capsys.readouterr().err
 
 
+def test_an_option_that_is_mistyped_is_told_the_nearest_option(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("-k", "--k"):
+        assert run("k", option, "30") == 2
+        assert "'--ks'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("what", ["k", "size"])
 def test_a_name_that_is_refused_leaves_nothing_behind(what, pool, tmp_path, capsys):
     assert run(what, "--pool", pool, "--strategy", "initiall", "--out", str(tmp_path / "out")) == 2
-    assert "did you mean initial?" in capsys.readouterr().err and not (tmp_path / "out").exists()
+    assert "did you mean 'initial'" in capsys.readouterr().err and not (tmp_path / "out").exists()

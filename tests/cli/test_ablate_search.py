@@ -50,7 +50,7 @@ def test_an_unknown_search_is_refused(pool_file):
     ("asked", "said"),
     [
         ("proposers.arms={nobody: 1}", "nobody"),
-        ("proposers.arms={rewrite: 1}", "name one with --model"),
+        ("proposers.arms={rewrite: 1}", "no model is named: --model"),
         ("proposers.options.genetic.nothing=1", "nothing"),
         ("axes=[nowhere]", "nowhere"),
         ("start=[unheard-of]", "unheard-of"),

@@ -6,11 +6,13 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from simulation import TEACHER
 
 from evosyn.cli import group
 from evosyn.errors import UsageError
 
-LINE = ("coevolve", "builtin:math-seeds", "--model", "builtin:tiny", "--out", "/nowhere/run")
+BARE = ("coevolve", "builtin:math-seeds", "--model", "builtin:tiny", "--out", "/nowhere/run")
+LINE = (*BARE, "--teacher", TEACHER)
 
 
 def said(*more: str) -> str:
@@ -29,8 +31,15 @@ def test_what_it_would_take_is_said_from_a_sample_and_an_arm_without_mutants_ask
 POOL = ("coevolve", "builtin:env-seeds", "--recipe", "evoenv", "--model", "builtin:tiny", "--out", "/nowhere/run")
 
 
+@pytest.mark.parametrize("line", [BARE, POOL])
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_who_writes_something_new_has_to_be_named(line: tuple[str, ...], more: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="no teacher is named, and --model is the student: --teacher self"):
+        CliRunner().invoke(group, [*line, "--steps", "9", *more], catch_exceptions=False)
+
+
 def test_a_pool_of_environments_takes_drafts_and_no_problems() -> None:
-    line = [*POOL, "--steps", "10", "--dry-run", "--allow-weak-sandbox"]
+    line = [*POOL, "--teacher", TEACHER, "--steps", "10", "--dry-run", "--allow-weak-sandbox"]
     shown = CliRunner().invoke(group, line, catch_exceptions=False).stdout
     drafts = (10 - 1 - 1) * 2  # none is asked for in the last steps, nor before it could be there
     assert f"{drafts} drafts" in shown and "problems" not in shown and "review" in shown

@@ -169,7 +169,7 @@ def test_pool_check_shows_every_error_at_once_and_ends_with_1(tmp_path: Path) ->
 
 
 def test_pool_check_names_declared_answers_that_only_the_same_words_meet(tmp_path: Path) -> None:
-    answers = ("384", "x \\ge 3", "(B)", "y = 2x", "60 widgets per hour", "3, 4")
+    answers = ("384", "x is at least 3", "(B)", "y = 2x", "60 widgets per hour", "3, 4")
     rows = [
         {"problem_id": f"a{place}", "domain": "math-answer", "statement": "How many?",
          "human_testing": {"kind": "answer", "answer": answer}}

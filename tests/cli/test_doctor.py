@@ -5,10 +5,10 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from simulation.scripted_server import Refusal, ScriptedServer, refuses
 
 from evosyn.cli import doctor
 from evosyn.errors import UsageError
-from evosyn.simulation.scripted_server import Refusal, ScriptedServer, refuses
 from evosyn.workbench import SandboxConfig
 
 

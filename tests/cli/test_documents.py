@@ -96,7 +96,7 @@ def commands_in(name: str, text: str) -> Iterator[Shown]:
 
 def _commands(name: str, line: int, text: str, *, partial: bool) -> Iterator[Shown]:
     for found in COMMAND.finditer(text):
-        command = re.sub(r" *\\\n *", " ", text[found.end() :])
+        command = re.sub(r" *\\\n *", " ", text[found.end() :]).replace("$MODEL", "--model MODEL")
         words = shlex.split(END.split(command, maxsplit=1)[0].replace("[--", "--").replace("] ", " ").removesuffix("]"))
         said = "#" in text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
         cut = len(words) == 1 or any(word.endswith("...") for word in words)

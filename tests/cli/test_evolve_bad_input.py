@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulation.scripted_server import ScriptedServer
 
 from evosyn.evolve.events import KEPT, Committed, Fate, events_of
 from evosyn.matrices import write_matrices
 from evosyn.records import PassMatrix
 from evosyn.rundir import RunDir
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.teachers.chat import QUESTION
 
 GOOD = """import numpy as np

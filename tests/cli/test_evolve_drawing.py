@@ -7,12 +7,12 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from simulation.scripted_server import Refusal, ScriptedServer
 
 from evosyn.cli import group
 from evosyn.errors import BudgetSpent, CheckFailed, TeacherUnavailable
 from evosyn.pools import write_pools
 from evosyn.records import Pool, Problem, Testing
-from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.strategies import load_known
 
 SMALL = ("-M", "4", "-N", "4", "--iterations", "3", "--proposer", "rewrite", "--json", "--allow-weak-sandbox")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
+from simulation import TEACHER
 
 from evosyn.cli import group
 from evosyn.cli._evolve_view import Lines
@@ -51,7 +52,7 @@ def pool(path: Path, *, prefix: str = "p", count: int = 10, **changed: object) -
     [
         (("--teacher", "foo"), "teachers: nothing is named 'foo'"),
         (("--proposer", "foo"), "proposers: nothing is named 'foo'"),
-        (("--proposer", "rewrite"), "name one with --model provider/name"),
+        (("--proposer", "rewrite"), "no model is named: --model provider/name"),
         (("--search", "openevolve"), "give --model openai/NAME"),
         (("--sandbox", "foo"), "sandboxes: nothing is named 'foo'"),
         (("--set", "axes=[foo]"), "axes: nothing is named 'foo'"),
@@ -69,12 +70,12 @@ def test_a_search_that_cannot_be_is_refused_before_its_pools_are_executed(words,
     assert not (tmp_path / "run").exists(), "nothing is written, executed or drawn"
 
 
-@pytest.mark.parametrize(("teacher", "arms"), [("mailbox:letters", MODEL_ARMS), ("offline", {"genetic": 1.0})])
-def test_a_teacher_that_is_named_is_asked_for_proposals_as_a_model_is(teacher, arms, tmp_path):
+@pytest.mark.parametrize("teacher", ["mailbox:letters", TEACHER])
+def test_a_teacher_that_is_named_is_asked_for_proposals_as_a_model_is(teacher, tmp_path):
     result = run("evolve", "m.jsonl", "--out", tmp_path / "run", "--teacher", teacher, "--print-config")
     shown = yaml.safe_load(result.output)
-    assert shown["proposers"]["arms"] == arms
-    assert shown["stop"]["proposals"] == (200 if arms == MODEL_ARMS else None)
+    assert shown["proposers"]["arms"] == MODEL_ARMS
+    assert shown["stop"]["proposals"] == 200
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,7 @@ def test_a_strategy_that_looks_like_a_path_is_a_missing_file(tmp_path):
     for spec in ("nofile.py", "./none", str(tmp_path / "none")):
         error = str(run("score", "--pool", "m.jsonl", "--strategy", spec).exception)
         assert f"strategy {spec}: no such file or directory" in error
-    assert "did you mean codet" in str(run("score", "--pool", "m.jsonl", "--strategy", "codett").exception)
+    assert "did you mean 'codet" in str(run("score", "--pool", "m.jsonl", "--strategy", "codett").exception)
 
 
 def test_the_goal_of_the_line_is_what_the_run_may_come_to():

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from simulation.scripted_server import Refusal, ScriptedServer
 
 from evosyn.cli import group
 from evosyn.evolve.events import Committed, Fate, events_of
 from evosyn.reading.opening import open_directory
 from evosyn.rundir import RunDir
-from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.strategies.proposers.genetic import AROUND
 from evosyn.teachers.chat import QUESTION
 

@@ -39,8 +39,8 @@ def folder(tmp_path, monkeypatch) -> Path:
         "written: my/evolve.yaml",
         "written: my/synthesize.yaml",
         "next:    evosyn pool check my/seeds.yaml --execute",
-        "         evosyn evolve --config my/evolve.yaml --out my/run",
-        "         evosyn synthesize --config my/synthesize.yaml --out my/data",
+        "         evosyn evolve --config my/evolve.yaml --model provider/name --out my/run",
+        "         evosyn synthesize --config my/synthesize.yaml --model provider/name --out my/data",
     ]
     return tmp_path / "my"
 
@@ -89,7 +89,10 @@ def test_nothing_is_overwritten(folder):
 def test_a_path_with_blanks_is_quoted_for_yaml_and_for_the_shell(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("init", "my #1 seeds")
-    assert "evosyn evolve --config 'my #1 seeds/evolve.yaml' --out 'my #1 seeds/run'" in result.output
+    assert (
+        "evosyn evolve --config 'my #1 seeds/evolve.yaml' --model provider/name --out 'my #1 seeds/run'"
+        in result.output
+    )
     assert load_config(EvolveConfig, file=Path("my #1 seeds/evolve.yaml")).sources[0] == "my #1 seeds/seeds.yaml"
 
 

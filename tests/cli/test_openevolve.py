@@ -7,9 +7,9 @@ import sys
 
 import pytest
 import yaml
+from simulation.scripted_server import ScriptedServer
 
 from evosyn.errors import UsageError
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.synthesis.search.openevolve import ModelEndpoint
 
 SETS = ("scoring.draws=2", "islands.count=2", "finalists=5")

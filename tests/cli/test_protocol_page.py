@@ -10,9 +10,11 @@ import pytest
 from evosyn.cli import COMMANDS, group
 from evosyn.configs.loading import dotted_keys
 from evosyn.synthesis.config import SynthesizeConfig
+from experiments.table2.__main__ import command as table2
 
 DOCS = Path(__file__).parents[2] / "docs"
-LINES = [line for line in (DOCS / "protocol.md").read_text().splitlines() if line.startswith("evosyn ")]
+PAGE = (DOCS / "protocol.md").read_text().splitlines()
+LINES = [line for line in PAGE if line.startswith("evosyn ")]
 SPANS = sorted(set(re.findall(r"`([^`]+)`", (DOCS / "papers.md").read_text())))
 
 
@@ -29,6 +31,11 @@ def found(words: list[str]) -> tuple[click.Command, list[str]]:
 def test_a_command_of_the_page_is_read(line):
     command, words = found(shlex.split(line, comments=True)[1:])
     assert command.make_context(line, words).params, line
+
+
+def test_the_program_that_compares_the_arms_is_read():
+    (line,) = [line for line in PAGE if line.startswith("python -m experiments.table2 ")]
+    assert table2.make_context(line, shlex.split(line, comments=True)[3:]).params
 
 
 @pytest.mark.parametrize("span", [span for span in SPANS if span.startswith("evosyn ")])
@@ -62,5 +69,5 @@ def test_a_key_of_the_papers_exists(key):
 
 def test_every_stage_of_the_paper_is_on_the_page():
     assert [line.split()[1] for line in LINES] == [
-        "pool", "evolve", "evolve", "ablate", "synthesize", "ablate", "train", "experiment", "distill"
+        "pool", "evolve", "evolve", "ablate", "synthesize", "ablate", "train", "distill"
     ]  # fmt: skip

@@ -8,6 +8,7 @@ import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from simulation import AGENT, TEACHER
 
 from evosyn.cli import group
 from evosyn.cli._inspect_summary import print_tables
@@ -51,7 +52,7 @@ def pool_check(tmp_path):
 def test_one_seed_is_refused_before_its_pools_are_drawn(tmp_path):
     path = lines(tmp_path / "one.jsonl", SEED)
     for more in ((), ("--dry-run",)):
-        result = run("evolve", path, "--out", tmp_path / "run", "--teacher", "offline", *more)
+        result = run("evolve", path, "--out", tmp_path / "run", "--teacher", TEACHER, *more)
         assert isinstance(result.exception, InputError) and "holds 1 seed problem; 4 are needed" in str(
             result.exception
         )
@@ -139,7 +140,7 @@ def test_a_report_on_standard_output_is_followed_by_no_error_object(tmp_path):
 
 def test_few_held_out_problems_are_told_before_anything_is_drawn(tmp_path):
     path = lines(tmp_path / "six.jsonl", *({**SEED, "problem_id": f"p{number}"} for number in range(6)))
-    dry = run("evolve", path, "--out", tmp_path / "run", "--dry-run", "-M", "2", "-N", "2", "--teacher", "offline")
+    dry = run("evolve", path, "--out", tmp_path / "run", "--dry-run", "-M", "2", "-N", "2", "--teacher", TEACHER)
     assert "warning: only 2 problems are held out" in dry.output
     assert "SIMULATED: the sample comes from a stand-in for a model" in dry.output
     assert Source(str(path)).notes(0.4) == [few_held_out(2)] and not Source("builtin:python-seeds").notes(0.4)
@@ -219,9 +220,9 @@ def test_a_directory_whose_report_lacks_something_is_damaged_and_no_crash(tmp_pa
     "words",
     [
         ("env", "rows", "brackets"),
-        ("env", "evolve"),
+        ("env", "evolve", "--teacher", TEACHER),
         ("world", "tasks", "builtin:library"),
-        ("world", "rollout", "builtin:library", "--agent", "gold"),
+        ("world", "rollout", "builtin:library", "--agent", f"{AGENT}:gold"),
         ("ablate", "k", "--pool", "runs/none"),
     ],
     ids=" ".join,
@@ -258,11 +259,10 @@ def test_a_format_is_looked_up_before_environments_are_checked(tmp_path):
 
 
 def test_who_cannot_play_the_user_is_refused_before_a_directory_is_made(tmp_path):
-    words = ("world", "rollout", "builtin:library", "--agent", "gold", "--user", "model", "--out", tmp_path / "out")
-    for more in ((), ("--teacher", "offline")):
-        refused = run(*words, *more).exception
-        assert isinstance(refused, UsageError) and "--user-model provider/name" in str(refused)
-        assert "offline" not in str(refused) and not (tmp_path / "out").exists()
+    words = ("world", "rollout", "builtin:library", "--agent", f"{AGENT}:gold", "--user", "model")
+    refused = run(*words, "--out", tmp_path / "out").exception
+    assert isinstance(refused, UsageError) and "--user-model provider/name" in str(refused)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_seeds_of_one_recipe_that_are_given_to_the_other_name_it(tmp_path, words
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("group_name", ["env", "world", "experiment"])
+@pytest.mark.parametrize("group_name", ["env", "world"])
 def test_a_group_lists_its_commands_with_whole_sentences(group_name):
     told = run(group_name, "--help").output
     assert "..." not in told.partition("Commands:")[2]
@@ -305,23 +305,6 @@ def test_the_first_help_names_what_the_groups_hold():
 def test_what_a_name_of_an_environment_may_be_and_how_far_a_search_may_pass_are_said():
     assert "builtin:env-seeds" in run("env", "--help").output
     assert "so that a few more may be" in " ".join(run("env", "evolve", "--help").output.split())
-
-
-def test_options_of_experiments_have_the_types_of_their_values():
-    told = {name: " ".join(run("experiment", name, "--help").output.split()) for name in ("worlds", "environments")}
-    assert "--curve / --no-curve" in told["worlds"] and "[default: curve]" in told["worlds"]
-    assert "--sound FLOAT" in told["environments"] and "--rewarding FLOAT" in told["environments"]
-    assert all("--size [smoke|cpu] " in text for text in told.values())
-    assert "--size [smoke|cpu|gpu]" in run("experiment", "table2", "--help").output
-
-
-@pytest.mark.parametrize(("words", "curve"), [((), True), (("--no-curve",), False), (("--curve",), True)])
-def test_a_flag_of_an_experiment_can_be_switched_off(words, curve, monkeypatch, tmp_path):
-    seen = []
-    monkeypatch.setattr("evosyn.cli.experiment._run", lambda _plugin, config, _out, **_more: seen.append(config.curve))
-    ended = run("experiment", "worlds", *words, "--out", tmp_path / "out")
-    assert ended.exit_code == 0, ended.exception
-    assert seen == [curve]
 
 
 @pytest.mark.parametrize("name", ["train", "coevolve", "distill", "calibrate", "eval"])

@@ -106,7 +106,7 @@ def test_only_a_strategy_that_read_what_is_unknown_is_excused_for_being_invalid(
     [
         (["-M", "99"], "5 x fewer than 99 judged solutions"),
         (["--k", "30", "-M", "12"], "error: options: scoring: k = 30 is above M = 12: criterion 2 looks at the k best"),
-        (["--strategy", "inital"], "did you mean initial"),
+        (["--strategy", "inital"], "did you mean 'initial'"),
         (["--split-testings"], "has no recorded cases"),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from simulation import TEACHER
 
 from evosyn.cli._making import nothing_kept
 from evosyn.cli.synthesize import _inputs, command
@@ -95,9 +96,9 @@ def test_seeds_that_a_run_evolved_on_recorded_matrices_cannot_give_are_asked_for
         (("--set", "filter.dedup.treshold=0.5"), "did you mean 'threshold'"),
         (("--set", "draw.attempts=0"), "draw.attempts"),
         (("--model", "gpt-4o-mini"), "provider/name"),
-        (("--model", "openai/x", "--teacher", "offline"), "exclude each other"),
-        (("--decontaminate", "none.jsonl"), "no such benchmark file"),
-        (("--set", "problem.domains=[python-stdin]"), "problem.domains"),
+        (("--model", "openai/x", "--teacher", TEACHER), "exclude each other"),
+        (("--teacher", TEACHER, "--decontaminate", "none.jsonl"), "no such benchmark file"),
+        (("--teacher", TEACHER, "--set", "problem.domains=[python-stdin]"), "problem.domains"),
     ],
 )
 def test_bad_options_are_refused_with_what_to_do(place, arguments, message):

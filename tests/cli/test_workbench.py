@@ -7,12 +7,13 @@ import click
 import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel
+from simulation import TEACHER
+from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
 from evosyn.errors import RunLocked, UsageError
 from evosyn.rundir import RunDir
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.synthesis.environments.config import StudentConfig
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.workbench import Workbench, WorkbenchConfig
@@ -54,10 +55,25 @@ def test_flags_are_keys_of_the_section() -> None:
     assert config_of() == WorkbenchConfig()
 
 
+PLUGINS = {
+    "sandbox": ("sandboxes", "local"),
+    "teacher": ("teachers", "litellm:provider/name"),
+    "agent": ("agents", "loop"),
+}
+
+
+@pytest.mark.parametrize("section", PLUGINS)
+def test_a_mistyped_key_of_a_section_is_told_the_nearest_of_section_and_plug_in(section: str) -> None:
+    own = set(WorkbenchConfig.model_fields[section].annotation.model_fields)
+    for key in own | set(registry.find(*PLUGINS[section]).config.model_fields):
+        with pytest.raises(UsageError, match=f"unknown key '{key}x'; did you mean .*'{key}'"):
+            Workbench(config_of("--set", f"workbench.{section}.{key}x=1"))
+
+
 @pytest.mark.parametrize("strength", ["weak", "mixed", "strong"])
 def test_the_strength_is_that_of_the_offline_teacher(strength: str, tmp_path: Path) -> None:
     assert (
-        opened(tmp_path, "--teacher", "offline", "--set", f"workbench.teacher.strength={strength}")._profile.name
+        opened(tmp_path, "--teacher", TEACHER, "--set", f"workbench.teacher.strength={strength}")._profile.name
         == strength
     )
 
@@ -75,15 +91,15 @@ def test_limits_of_the_account_and_hedging_reach_the_teacher_of_a_model(tmp_path
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (("--model", "openai/m", "--teacher", "offline"), "exclude each other"),
+        (("--model", "openai/m", "--teacher", TEACHER), "exclude each other"),
         (("--model", "openai/m", "--set", "workbench.teacher.strength=weak"), "strength"),
         (("--teacher", "mailbox:x", "--set", "workbench.teacher.strength=weak"), "strength"),
         (("--model", "openai/m", "--set", "workbench.teacher.device=cpu"), "device"),
-        (("--teacher", "offline", "--set", "workbench.teacher.dtype=float32"), "dtype"),
+        (("--teacher", TEACHER, "--set", "workbench.teacher.dtype=float32"), "dtype"),
         (("--model", "openai/m", "--set", "workbench.teacher.engine=vllm"), "engine"),
         (("--model", "local:/x", "--base-url", "http://h/v1"), "base_url"),
         (("--model", "local:/nowhere/at/all"), "no such directory"),
-        ((), "no teacher"),
+        ((), "no model is named"),
     ],
 )
 def test_a_key_of_another_teacher_is_refused(line, says, tmp_path: Path, monkeypatch) -> None:

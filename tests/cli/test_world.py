@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from simulation import AGENT
 
 from evosyn.cli import group
 from evosyn.errors import UsageError
@@ -30,7 +31,7 @@ def run(*arguments):
 
 def test_a_rollout_is_written_told_and_can_be_looked_at(tmp_path):
     out = tmp_path / "r"
-    found = run("world", "rollout", "builtin:library", "--agent", "gold", "--limit", 1, "--out", out, "--json")
+    found = run("world", "rollout", "builtin:library", "--agent", f"{AGENT}:gold", "--limit", 1, "--out", out, "--json")
     assert not found.exception, found.output
     report = json.loads(found.stdout)
     assert report["avg@1"] == 1.0 and report["simulated"] and json.loads((out / "report.json").read_text())["kept"] == 1
@@ -44,13 +45,14 @@ def test_a_rollout_is_written_told_and_can_be_looked_at(tmp_path):
 
 def test_a_rollout_is_not_replaced_by_one_with_other_settings(tmp_path):
     command = ("world", "rollout", "builtin:library", "--limit", 1, "--out", tmp_path / "r", "--agent")
-    assert not run(*command, "noop").exception
+    noop = f"{AGENT}:noop"
+    assert not run(*command, noop).exception
     before = (tmp_path / "r" / "report.json").read_bytes()
-    for more in (("gold",), ("noop", "--episodes", 2), ("noop", "--seed", 4)):
+    for more in ((f"{AGENT}:gold",), (noop, "--episodes", 2), (noop, "--seed", 4)):
         found = run(*command, *more)
         assert "was started with other settings" in str(found.exception), found.output
     assert (tmp_path / "r" / "report.json").read_bytes() == before
-    assert not run(*command, "noop").exception
+    assert not run(*command, noop).exception
 
 
 def test_worlds_that_come_with_evosyn_are_listed():
@@ -60,10 +62,10 @@ def test_worlds_that_come_with_evosyn_are_listed():
 
 
 def test_what_is_missing_is_said(tmp_path):
-    assert "did you mean library" in str(run("world", "check", "builtin:librari").exception)
-    assert "no agent" in str(run("world", "rollout", "builtin:library", "--out", tmp_path).exception)
+    assert "did you mean 'library'" in str(run("world", "check", "builtin:librari").exception)
+    assert "no model is named" in str(run("world", "rollout", "builtin:library", "--out", tmp_path).exception)
     assert "greedy-distractor" in str(
-        run("world", "rollout", "builtin:library", "--agent", "best", "--out", tmp_path).exception
+        run("world", "rollout", "builtin:library", "--agent", f"{AGENT}:best", "--out", tmp_path).exception
     )
     told = str(run("world", "tasks", tmp_path, "--out", tmp_path).exception)
     assert "has no world.json" in told and "builtin:NAME" in told
@@ -134,7 +136,8 @@ def test_a_check_judges_the_tools_by_their_testings_and_names_what_was_changed(t
 
 def test_a_rollout_is_told_task_by_task(tmp_path):
     out = tmp_path / "r"
-    run("world", "rollout", "builtin:library", "--agent", "sloppy:1", "--limit", 2, "--episodes", 2, "--out", out)
+    words = ("--agent", f"{AGENT}:sloppy:1", "--limit", 2, "--episodes", 2)
+    run("world", "rollout", "builtin:library", *words, "--out", out)
     (table,) = open_view(out).answer("overview", {})["tables"]
     assert [row[1] for row in table["rows"]] == [2, 2] and table["columns"][2] == "paid"
 
@@ -156,7 +159,7 @@ def test_a_directory_keeps_the_world_that_it_holds(tmp_path):
     (out / "tools" / "strange.py").write_text("x = 1")
     assert "tools/strange.py" in str(run("world", "tasks", "builtin:parcel", "--tasks", 1, "--out", out).exception)
     for task in ("builtin:library", "builtin:parcel"):
-        shown = run("world", "rollout", task, "--agent", "noop", "--limit", 1, "--out", none)
+        shown = run("world", "rollout", task, "--agent", f"{AGENT}:noop", "--limit", 1, "--out", none)
     assert isinstance(shown.exception, UsageError) and "was started with other settings (world: " in str(
         shown.exception
     )

@@ -50,7 +50,7 @@ def test_the_papers_search_is_one_command_and_flags_stand_over_it(tmp_path, sour
     asked = plan(tmp_path, source, "--preset", "paper", "--model", "openai/m")
     assert asked["proposals"] == 20 and asked["proposers"] == {"diff": 1.0}
     assert plan(tmp_path, source, "--preset", "paper", "--model", "openai/m", "--iterations", "7")["proposals"] == 7
-    with pytest.raises(UsageError, match="no such preset of this command; known: paper"):
+    with pytest.raises(UsageError, match="no such preset of this command; did you mean 'paper'"):
         plan(tmp_path, source, "--preset", "papr")
 
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from simulation import TEACHER
+
 from evosyn.dataset import SETTINGS, parquet_files
 from evosyn.strategies import load_strategy
 
@@ -18,7 +20,7 @@ PROBLEMS = 6
 
 def begin(strategy: Path, out: Path, *more: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     """The command, running; what is journalled is brought to storage twice a second."""
-    asked = ["synthesize", str(strategy), "--seeds", "builtin:python-seeds", "--teacher", "offline", "--out", str(out)]
+    asked = ["synthesize", str(strategy), "--seeds", "builtin:python-seeds", "--teacher", TEACHER, "--out", str(out)]
     size = ["--problems", str(PROBLEMS), "-M", "4", "-N", "3", "--shard-size", "1", "--set", "shards.ship_s=0.5"]
     line = [sys.executable, "-P", "-m", "evosyn", *asked, *size, "--allow-weak-sandbox", *more]
     return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import ray_nodes
+from simulation import TEACHER
 
 from evosyn.contracts import SandboxContract
 from evosyn.dataset import iterate_dataset
@@ -281,10 +282,10 @@ def test_a_synthesis_and_environments_are_the_same_as_on_this_machine(cluster: A
             "-N",
             "4",
         ]
-        done = command(*asked, "--teacher", "offline", "--allow-weak-sandbox", "--json", "--out", str(data), *more)
+        done = command(*asked, "--teacher", TEACHER, "--allow-weak-sandbox", "--json", "--out", str(data), *more)
         assert done.returncode in (0, 1), done.stderr
         json.loads(done.stdout)
-        asked = ["env", "make", "--limit", "2", "--teacher", "offline", "--allow-weak-sandbox", "--json"]
+        asked = ["env", "make", "--limit", "2", "--teacher", TEACHER, "--allow-weak-sandbox", "--json"]
         ended = command(*asked, "--out", str(folder), *more)
         assert ended.returncode in (0, 1), ended.stderr
         json.loads(ended.stdout)

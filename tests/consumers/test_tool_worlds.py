@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from simulation import AGENT
 
 from evosyn.worlds.tools.files import read_tasks
 
@@ -45,7 +46,7 @@ def test_verifiers_own_tool_finds_every_task_valid(package: str, tmp_path: Path)
 
 def rolled_out(out: Path) -> list[tuple[str, str]]:
     """What `world rollout` shows the gold agent: (tool, result)."""
-    line = [*EVOSYN, "world", "rollout", WORLD, "--agent", "gold", "--limit", "1", "--out", str(out)]
+    line = [*EVOSYN, "world", "rollout", WORLD, "--agent", f"{AGENT}:gold", "--limit", "1", "--out", str(out)]
     subprocess.run([*line, "--allow-weak-sandbox"], check=True, capture_output=True)
     (episode,) = [json.loads(one) for one in (out / "episodes.jsonl").read_text().splitlines()]
     return [(one["tool"], one["out"]) for one in episode["trajectory"]["calls"] if one.get("out")]

@@ -3,10 +3,8 @@
 import asyncio
 import itertools
 import json
-import runpy
-import sys
 from dataclasses import replace
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from unittest import SkipTest
 
 import pytest
@@ -22,8 +20,6 @@ from evosyn.evaluators.axes.strictness import Strictness
 from evosyn.jobs import CallsJob, CellResult, ItemOutcome, Protection, Status
 from evosyn.ports import (
     Axis,
-    Comparison,
-    ExperimentTools,
     FeedRow,
     PluginConfig,
     Proposal,
@@ -203,18 +199,6 @@ class Free(Asking):
 class Trusting(Asking):
     async def propose(self, context):
         return Proposal((Candidate(json.loads((await self.teacher.complete(Request((), "strategy"))).text)),))
-
-
-class Bare(PluginConfig):
-    upto: int = 3
-
-
-def create_bare(tools: ExperimentTools, config: Bare):
-    return SimpleNamespace(run=lambda _: Comparison({"at": next(COUNT)}, "counted"))
-
-
-def experiment(create, small=None):
-    return type("Spoiled", (contracts.ExperimentContract,), {"create": staticmethod(create), "small": small})()
 
 
 def moved(context):
@@ -457,9 +441,6 @@ BROKEN = [
     ("merit_is_an_order", bits(merit=lambda *_: (float("nan"),))),
     ("a_search_ends", bits(finish=lambda *_: {"best": next(COUNT)})),
     ("a_search_ends", bits(finish=lambda *_: {})),
-    ("its_options", experiment(create_bare)),
-    ("its_help", experiment(lambda tools, config: None)),
-    ("a_run_tells", experiment(create_bare, {"upto": 1})),
 ]  # fmt: skip
 
 
@@ -498,26 +479,6 @@ def test_what_is_not_spoiled_is_taken(good):
             getattr(good, name)()
         except SkipTest:
             continue
-
-
-EAGER = """
-import trl
-from evosyn.ports import ExperimentTools, PluginConfig
-
-class Config(PluginConfig): ...
-
-def create(tools: ExperimentTools, config: Config): ...
-"""
-
-
-def test_help_that_imports_a_trainer_is_seen(tmp_path, monkeypatch):
-    (tmp_path / "trl.py").write_text("")
-    (tmp_path / "eager.py").write_text(EAGER)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(sys.modules, "trl", ModuleType("trl"))  # here; the file is for the process that shows the help
-    create = runpy.run_path(str(tmp_path / "eager.py"), run_name="eager")["create"]
-    with pytest.raises(AssertionError, match=r"imports .'trl'."):
-        experiment(create).test_its_help_names_every_option_and_imports_no_trainer()
 
 
 def test_a_class_without_its_hooks_says_what_is_missing():

@@ -1,8 +1,11 @@
 """Every teacher keeps the contract of `ports.Teacher`, whatever answers behind it, and one from outside as well."""
 
 import json
+from contextlib import closing
 
 import pytest
+from simulation import TEACHER
+from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
 from evosyn.contracts import TeacherContract
@@ -11,8 +14,8 @@ from evosyn.domains import load_pools
 from evosyn.domains.python_function import PythonFunction
 from evosyn.ports import TeacherTools
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.scripted_server import ScriptedServer
-from evosyn.teachers.cache import request_key
+from evosyn.teachers.cache import RecordedReplies, request_key
+from evosyn.teachers.recordings import write_recording
 
 PROBLEM = next(pool.problem for pool in load_pools("builtin:python-seeds") if pool.problem.domain == "python-function")
 
@@ -40,7 +43,7 @@ class TestOffline(Asked):
     @pytest.fixture(autouse=True)
     def _made(self):
         with open_sandbox(workers=1) as sandbox:
-            self.made("offline", TeacherTools(sandbox=lambda: sandbox))
+            self.made(TEACHER, TeacherTools(sandbox=lambda: sandbox))
             yield
 
 
@@ -63,7 +66,9 @@ class TestReplay(TestCompatible):
     @pytest.fixture(autouse=True)
     def _replayed(self, _made, tmp_path):
         complete(self.make(), self.requests)
-        self.made("replay", recording=f"{tmp_path}/replies.sqlite@openai/m")
+        with closing(RecordedReplies(tmp_path / "replies.sqlite")) as kept:
+            write_recording(tmp_path / "replies.jsonl.gz", kept, "", "")
+        self.made("replay", recording=str(tmp_path / "replies.jsonl.gz"))
 
 
 class TestMailbox(Asked):
@@ -96,5 +101,5 @@ class TestOutside(Asked):
 
 
 def test_every_teacher_that_the_registry_finds_is_held_to_it():
-    held = {"litellm", "local", "mailbox", "offline", "replay"}
+    held = {"litellm", "local", "mailbox", "replay"}
     assert set(registry.names("teachers")) == held

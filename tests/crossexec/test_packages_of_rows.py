@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from simulation import TEACHER
 
 import evosyn
 from evosyn.cli import group
@@ -14,11 +15,12 @@ from evosyn.crossexec.judge import Cell, Judge
 from evosyn.crossexec.references import check_references
 from evosyn.domains import Domains, check_pool, check_task
 from evosyn.errors import FormatError, UsageError
-from evosyn.jobs import Call, CallsJob
+from evosyn.jobs import Call, CallsJob, Protection
 from evosyn.matrices import load_matrices
 from evosyn.pools import pool_from_json, pool_to_json
 from evosyn.records import Verdict
 from evosyn.sandbox import open_sandbox
+from evosyn.sandbox.packages import lacking
 from evosyn.tasks import task_from_json
 from evosyn.train.scoring import Scorer, reward_judge
 from evosyn.train.service import RewardService
@@ -73,18 +75,18 @@ def commands(pool: Path, out: Path) -> dict[str, list[str]]:
         "pool check": ["pool", "check", str(pool), "--execute"],
         "crossexec": ["crossexec", str(pool), "--out", str(out)],
         "reward serve": ["reward", "serve", "--pool", str(pool), "--port", "0"],
-        "eval": ["eval", "--teacher", "offline", "--bench", str(pool), "--out", str(out)],
+        "eval": ["eval", "--teacher", TEACHER, "--bench", str(pool), "--out", str(out)],
         "synthesize": [
             "synthesize",
             str(pool.parent / "mine.py"),
             "--teacher",
-            "offline",
+            TEACHER,
             "--seeds",
             str(pool),
             "--out",
             str(out),
         ],
-        "evolve": ["evolve", str(pool), "--teacher", "offline", "--out", str(out)],
+        "evolve": ["evolve", str(pool), "--teacher", TEACHER, "--out", str(out)],
     }
 
 
@@ -122,6 +124,13 @@ def test_where_programs_do_not_see_it_the_row_is_unknown_and_never_failed(asking
         with pytest.raises(UsageError, match="needs numpy"):
             evosyn.cross_execute([pool], sandbox=sandbox)
     assert result.verdict is Verdict.UNKNOWN and SETTING in result.detail
+
+
+def test_only_what_is_missing_is_asked_for() -> None:
+    pool, shown = pool_from_json(line("function", "numpy", "PyYAML", "six")), ("numpy 2.1", "needed-by-numpy 1")
+    told = lacking(pool.problem, Protection("local", "strong", "1", packages=shown))
+    assert "PyYAML, six" in told and "workbench.sandbox.packages" in told and "numpy" not in told
+    assert not lacking(pool.problem, Protection("local", "strong", "1", packages=(*shown, "pyyaml 6", "six 1")))
 
 
 def test_a_row_that_does_not_say_what_it_imports_is_told_how_it_is_shown() -> None:

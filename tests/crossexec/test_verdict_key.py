@@ -7,9 +7,9 @@ import importlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -17,13 +17,14 @@ from short_answer import ShortAnswer
 
 import evosyn
 from evosyn import registry
+from evosyn.crossexec.domain_sources import sources_of
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.crossexec.verdict_cache import MemoryVerdicts, VerdictKey
 from evosyn.domains import domains_named
 from evosyn.jobs import Limits, Protection
 from evosyn.records import Problem, Solution, Testing
 from evosyn.sandbox import open_sandbox
-from evosyn.sources import ASKING, sources_of
+from evosyn.sources import ASKING
 
 ROOT = Path(evosyn.__file__).parent
 ASSERTS = Testing("asserts", {"asserts": ["assert f(1) == 1"]})
@@ -80,7 +81,7 @@ KEY = (
 
 def test_an_edit_of_a_file_that_decides_misses(tmp_path: Path) -> None:
     copy = tmp_path / "evosyn"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__", "simulation"))
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__"))
 
     def sources() -> str:
         done = subprocess.run([sys.executable, "-c", KEY], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -130,25 +131,111 @@ def test_sandboxes_whose_programs_find_something_else_share_no_verdict() -> None
     assert ran == [1, 1, 1, 1, 0]
 
 
-OUTSIDE = "from short_answer import ShortAnswer\nfrom {helper} import VERDICT\nclass Outside(ShortAnswer): pass\n"
+CLASS = (
+    "from short_answer import ShortAnswer\n{head}\nclass Outside(ShortAnswer):\n    def late(self):\n        {late}\n"
+)
+NATIVE = f"outside_native{EXTENSION_SUFFIXES[0]}"
+IMPORTS = {
+    "its own package": ("from .helper import f", "pass", "outside_domain/helper.py", "outside_domain/__init__.py"),
+    "a name of a flat module": ("from outside_helper import f", "pass", "outside_helper.py"),
+    "all names": ("from outside_helper import *", "pass", "outside_helper.py"),
+    "a module of a package": ("import outside_pkg.sub", "pass", "outside_pkg/sub.py"),
+    "a package's other module": ("from outside_pkg import sub", "pass", "outside_pkg/other.py"),
+    "in a function": ("", "import outside_helper as h", "outside_helper.py"),
+    "by a call": ("import importlib as i", "i.import_module('outside_helper')", "outside_helper.py"),
+    "by the builtin": ("", "__import__('outside_helper')", "outside_helper.py"),
+    "where it is there": ("if 1: import outside_helper", "pass", "outside_helper.py"),
+    "through another": ("import outside_through", "pass", "outside_helper.py"),
+    "a namespace": ("import outside_ns.inner.deep", "pass", "outside_ns/inner/deep.py"),
+    "a namespace itself": ("import outside_ns\nfrom outside_ns import flat", "pass", "outside_ns/flat.py"),
+    "from a namespace": ("from outside_ns import flat", "pass", "outside_ns/flat.py"),
+    "within a namespace": ("from . import flat", "pass", "outside_ns/flat.py", "outside_ns/outside_domain.py"),
+    "above, in a namespace": ("from ..flat import f", "pass", "outside_ns/flat.py", "outside_ns/inner/__init__.py"),
+    "without a source": ("", "import outside_native", NATIVE),
+    "of an installed one": ("import outside_wheel", "pass", "outside_wheel-1.dist-info/RECORD"),
+    "that one's requirement": ("import outside_wheel", "pass", "outside_needed-1.dist-info/RECORD"),
+    "an editable install": ("import outside_edited", "pass", "outside_edited.py"),
+}  # fmt: skip
+"""What the module of a domain imports at its head and in a method, the file that changes, where the domain stands."""
+INSTALLED = "Metadata-Version: 2.1\nVersion: 1\nName: "
+AROUND = {
+    "outside_through.py": "def g():\n    from outside_helper import f\n", "outside_helper.py": "f = 1\n",
+    "outside_pkg/__init__.py": "", "outside_pkg/sub.py": "", "outside_pkg/other.py": "", NATIVE: "native",
+    "outside_ns/flat.py": "f = 1\n", "outside_ns/inner/deep.py": "", "outside_wheel.py": "", "outside_edited.py": "",
+    "outside_unrelated.py": "", "outside_ns/unrelated.py": "",
+    "outside_wheel-1.dist-info/METADATA": f"{INSTALLED}outside_wheel\nRequires-Dist: outside_needed\n",
+    "outside_wheel-1.dist-info/RECORD": "outside_wheel.py,sha256=1,1\n",
+    "outside_needed-1.dist-info/METADATA": f"{INSTALLED}outside_needed\n",
+    "outside_needed-1.dist-info/RECORD": "outside_needed.py,sha256=1,1\n",
+    "outside_edited-1.dist-info/METADATA": f"{INSTALLED}outside_edited\n",
+    "outside_edited-1.dist-info/RECORD": "outside_edited.py,sha256=1,1\n",
+    "outside_edited-1.dist-info/direct_url.json": '{"url": "file:///x", "dir_info": {"editable": true}}',
+}  # fmt: skip
 
 
-def test_a_domain_of_a_package_is_known_by_all_files_of_the_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+    """The digest of a domain that stands in a file, as a new process makes it."""
+    for name, text in AROUND.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    package = tmp_path / "outside_domain"
-    package.mkdir()
-    (package / "__init__.py").write_text(OUTSIDE.format(helper="outside_domain.helper"))
-    seen = []
-    with ExitStack() as stack:
-        stack.callback(lambda: [sys.modules.pop(name, None) for name in ("outside_domain", "outside_domain.helper")])
-        for verdict in ("True", "False", "False"):
-            (package / "helper.py").write_text(f"VERDICT = {verdict}\n")
-            for name in ("outside_domain", "outside_domain.helper"):
-                sys.modules.pop(name, None)
-            seen.append(sources_of(importlib.import_module("outside_domain").Outside))
-    assert seen[0] != seen[1] == seen[2]
+
+    def forget() -> None:
+        importlib.invalidate_caches()
+        for name in [name for name in sys.modules if name.startswith("outside_")]:
+            del sys.modules[name]
+
+    def digest(place: str) -> str:
+        forget()
+        module = place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return sources_of(importlib.import_module(module).Outside)
+
+    yield digest
+    forget()
+
+
+@pytest.mark.parametrize("way", IMPORTS)
+def test_a_domain_is_known_by_all_that_it_imports(tmp_path: Path, outside: Callable[[str], str], way: str) -> None:
+    head, late, changed, *stands = IMPORTS[way]
+    place = stands[0] if stands else "outside_domain.py"
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_text(CLASS.format(head=head, late=late))
+    (tmp_path / changed).write_text(AROUND.get(changed, "f = 1\n"))
+    first = outside(place)
+    for unrelated in ("outside_unrelated.py", "outside_ns/unrelated.py"):
+        (tmp_path / unrelated).write_text("x = 1\n")
+    assert outside(place) == first
+    with (tmp_path / changed).open("a") as file:
+        file.write("#\n")
+    assert outside(place) != first
+
+
+UNREADABLE = {
+    "no Python": ("import outside_pkg", "outside_pkg/sub.py", b"def ("),
+    "no text": ("import outside_pkg", "outside_pkg/sub.py", b"\xff"),
+    "too deep": ("import outside_pkg", "outside_pkg/sub.py", b"x = " + b"-" * 150 + b"1"),
+    "no file": ("import outside_pkg", "outside_pkg/sub.py", None),
+    "a name that is computed": ("import outside_pkg", "outside_pkg/sub.py", b"__import__('a' + 'b')"),
+    "a path": ("import outside_pkg", "outside_pkg/sub.py", b"import runpy\nrunpy.run_path('x.py')"),
+    "another name": ("import outside_pkg", "outside_pkg/sub.py", b"from importlib import import_module as im"),
+}
+
+
+@pytest.mark.parametrize("way", UNREADABLE)
+def test_code_that_cannot_be_told_is_named_and_shares_no_verdict(
+    tmp_path: Path, outside: Callable[[str], str], caplog: pytest.LogCaptureFixture, way: str
+) -> None:
+    head, changed, data = UNREADABLE[way]
+    (tmp_path / "outside_domain.py").write_text(CLASS.format(head=head, late="pass"))
+    (tmp_path / changed).unlink()
+    if data is None:
+        (tmp_path / changed).symlink_to("nowhere")
+    else:
+        (tmp_path / changed).write_bytes(data)
+    assert outside("outside_domain.py") != outside("outside_domain.py")
+    for named in ("outside_domain.Outside", changed, "`version`"):
+        assert named in caplog.text
 
 
 def test_a_domain_without_a_file_shares_its_verdicts_with_no_other() -> None:

@@ -86,6 +86,25 @@ HOSTILE = {
     "a repeating decimal": "0.\\overline{" + "3" * 280 + "}",
     "digits by blanks": "1" + " 234" * 70,
     "options": "(A) " * 75,
+    "logarithms": "+".join(["\\log_{2}{3}"] * 26),
+    "a logarithm to a base near 1": f"\\log_{{1.{'0' * 100}1}}{{10^{{300}}}}",
+    "a logarithm to a long base": f"\\log_{{{'9' * 140}/{'5' * 139}}}{{10^{{150}}}}",
+    "binomials": "+".join(["\\binom{99}{49}"] * 20),
+    "bars": "|" * 300,
+    "bars within bars": "|1-" * 30 + "2" + "|" * 30,
+    "cube roots": "+".join([f"\\sqrt[3]{{{10**12 - 11 - one}}}" for one in range(14)]),
+    "a power of roots of sums": "(\\sqrt{x+1}+\\sqrt{y+1}+\\sqrt{x+y})^{12}",
+    "roots of sums within each other": "\\sqrt{x+" * 33 + "1" + "}" * 33,
+    "powers of a fraction of roots of sums": "(" * 24 + "\\sqrt{x+1}+1" + ")^{3}" * 24,
+    "tags": "<a>" * 50 + "5" + "</a>" * 37,
+    "relations": "<" * 300,
+    "a chain of relations": "1<" * 149 + "2",
+    "measures": "1 h " * 75,
+    "a wide matrix": "\\begin{pmatrix}" + "1&" * 130 + "1\\end{pmatrix}",
+    "a high matrix": "\\begin{pmatrix}" + "1\\\\" * 80 + "1\\end{pmatrix}",
+    "wrappers of open brackets": "\\text{{{" * 40,
+    "a range": "1-" * 149 + "1",
+    "differentials": "dx" * 150,
     "many decimals": ", ".join(["0.5"] * 32),
 }
 
@@ -181,7 +200,8 @@ def test_one_root_of_the_largest_numbers_is_read_and_a_sum_of_many_small_ones_to
 
 
 @pytest.mark.parametrize(
-    "piece", ["\\boxed{", "{", "}", "\\boxed ", "####", "answer is ", "\\", "\\boxed{5}", "answer: {"]
+    "piece",
+    ["\\boxed{", "{", "}", "\\boxed ", "####", "answer is ", "\\", "\\boxed{5}", "answer: {", "<answer>", "\\boxed 5 "],
 )
 def test_a_reply_is_searched_in_linear_time(piece: str) -> None:
     text, started = piece * (300_000 // len(piece)), time.thread_time()
@@ -226,6 +246,14 @@ def test_roots_multiply_exactly(one: int, other: int) -> None:
         ("\\boxed{5} then \\boxed{6", "5"),
         ("The answer is \\boxed{6", ""),
         ("} } \\boxed {4}", "4"),
+        ("so $\\boxed 72$.", "72"),  # TeX sets a box around 7 alone; nobody means that
+        ("\\boxed{5}\n\\boxed -7.5", "-7.5"),
+        ("\\boxed 72 + x", None),
+        ("<think>5</think><answer>\n7 km\n</answer>", "7 km"),
+        ("<answer>5</answer> or <answer>6</answer>", "6"),
+        ("<answer></answer>", ""),
+        ("<answer>\nThe answer is 72.\n</answer>", "72"),
+        ("<answer>5", None),
         ("It is 7.", None),
         ("", None),
     ],
@@ -254,12 +282,13 @@ def test_no_number_is_made_that_would_be_too_large() -> None:
 
 
 def test_the_bundled_seeds_are_what_their_templates_make_and_the_simulated_solver_knows_them() -> None:
-    from docs.seeds import HOME
+    from simulation.math_author.templates import seed_problems, templates
+    from simulation.seeds import HOME
+
     from evosyn.pools import problem_to_json
-    from evosyn.simulation.math_author.templates import seed_problems, templates
 
     written = [json.loads(line) for line in (HOME / "math_seeds" / "seeds.jsonl").read_text().splitlines()]
-    assert written == [problem_to_json(problem) for problem in seed_problems()], "run python -m docs.seeds"
+    assert written == [problem_to_json(problem) for problem in seed_problems()], "run python -m simulation.seeds"
     assert len(templates()) == 24 and len({one["setting"] for one in templates().values()}) == 8
     for pool in load_pools("builtin:math-seeds"):
         problem = pool.problem
@@ -269,9 +298,10 @@ def test_the_bundled_seeds_are_what_their_templates_make_and_the_simulated_solve
 
 
 def test_what_the_simulated_author_means_is_what_its_replies_are() -> None:
+    from simulation.author.profile import profile_named
+    from simulation.math_author.author import draw_math
+
     from evosyn.randomness import SeedTree
-    from evosyn.simulation.author.profile import profile_named
-    from evosyn.simulation.math_author.author import draw_math
 
     found, profile = Counter[tuple[str, str, object]](), profile_named("mixed")
     for pool in load_pools("builtin:math-seeds"):

@@ -217,12 +217,13 @@ def test_solutions_with_the_same_answer_or_state_are_one():
 
 
 def test_the_bundled_seeds_are_what_their_families_make_and_hold_twelve_of_them():
-    from docs.seeds import HOME
+    from simulation.seeds import HOME
+    from simulation.shell_author.tasks import seed_problems
+
     from evosyn.pools import problem_to_json
-    from evosyn.simulation.shell_author.tasks import seed_problems
 
     written = [json.loads(line) for line in (HOME / "os_seeds" / "seeds.jsonl").read_text().splitlines()]
-    assert written == [problem_to_json(problem) for problem in seed_problems()], "run python -m docs.seeds"
+    assert written == [problem_to_json(problem) for problem in seed_problems()], "run python -m simulation.seeds"
     seeds = load_pools("builtin:os-seeds")
     assert len({pool.problem.meta["family"] for pool in seeds}) >= 12
     assert {pool.problem.payload["asks"] for pool in seeds} == {"answer", "state"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from simulation import TEACHER
 
 import evosyn.worlds.shell
 from evosyn.cli import group
@@ -77,7 +78,7 @@ def test_a_pool_is_checked_but_for_what_needs_rooms_by_name(tmp_path: Path) -> N
 
 
 def test_a_search_ends_before_anything_is_drawn(tmp_path: Path) -> None:
-    line = ["evolve", "builtin:os-seeds", "--out", str(tmp_path / "run"), "--allow-weak-sandbox"]
+    line = ["evolve", "builtin:os-seeds", "--out", str(tmp_path / "run"), "--allow-weak-sandbox", "--teacher", TEACHER]
     found = CliRunner().invoke(group, line, standalone_mode=False)
     assert isinstance(found.exception, SandboxUnavailable) and WHY in str(found.exception)
     assert not (tmp_path / "run" / "turns.jsonl").exists()

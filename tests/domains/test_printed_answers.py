@@ -27,6 +27,7 @@ WRITTEN = [
     for truth in ("same", "other")
     for text in row[truth]
 ]
+KINDS = yaml.safe_load(HOME.with_name("kind_pairs.yaml").read_text(encoding="utf-8"))
 TEXTS = sorted({text for declared, text, _ in PRINTED + WRITTEN for text in (declared, text)})
 
 
@@ -39,6 +40,14 @@ def test_printed_answers_are_decided_as_the_documents_say(half: str) -> None:
     rows = [row for place, row in enumerate(PRINTED) if (place // 2 % 2 == 0) == (half == "tuned")]
     assert [sum(truth == one for *_, truth in rows) for one in ("right", "wrong")] == [75, 75]
     assert [row for row in rows if pays(row[0], row[1]) != (row[2] == "right")] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_of_a_kind_are_the_same_in_both_directions_or_in_none(kind: str) -> None:
+    for truth in ("equal", "different"):
+        both = [(one, other) for pair in KINDS[kind][truth] for one, other in (pair, pair[::-1])]
+        assert len(both) > 8 and [pair for pair in both if pays(*pair) != (truth == "equal")] == []
+        assert [text for text, _ in both if not pays(text, text)] == []
 
 
 def test_every_declared_answer_accepts_itself() -> None:
@@ -86,7 +95,10 @@ def test_a_word_of_two_units_is_either_and_makes_them_no_one(word: str, one: str
 STRANGE = st.text(st.sampled_from("⊕&#@|_?§∮∂∇≅⇒") | st.characters(categories=["Lo", "So"]), min_size=1, max_size=6)
 
 
-@given(STRANGE.filter(lambda text: text.strip()), st.sampled_from(["{0}{1}", "{0} {1}", "{1} {0}", "x = {0}{1}"]))
+@given(
+    STRANGE.filter(lambda text: text.strip() and "####" not in text),
+    st.sampled_from(["{0}{1}", "{0} {1}", "{1} {0}", "x = {0}{1}"]),
+)
 def test_what_is_not_understood_never_counts_as_the_number_beside_it(strange: str, form: str) -> None:
     text = form.format(384, strange)
     assert not pays("384", text) and not pays("384 m", text)

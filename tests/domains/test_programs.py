@@ -82,6 +82,18 @@ ALONE = {
     "its own helper serves the lent one": ("def inner(n): return 7\ndef f(xs): return helper(0) - 10 + sum(xs)", "P"),
     "a local name alike": ("def f(LIMIT): return sum(LIMIT)", "P"),
     "a local name of what raises": ("def f(xs):\n    BROKEN = sum(xs)\n    return BROKEN", "P"),
+    "a helper in a text": ("def f(xs): return eval('sum(xs) + helper(0) - 3')", "P"),
+    "a helper by its name": ("def f(xs): return sum(xs) + globals()['hel' + 'per'](0) - 3", "P"),
+    "a helper of its module": ("import sys\ndef f(xs): return sys.modules[f.__module__].helper(0) - 3 + sum(xs)", "P"),
+    "an import in a text": (
+        "def f(xs):\n    names = {}\n    exec('n = math.floor(0.5)', globals(), names)\n    return sum(xs) + names['n']",
+        "P",
+    ),
+    "a constant in a text": ("def f(xs): return sum(xs[:eval('LIMIT')])", "P"),
+    "what raises in a text": ("def f(xs): return sum(xs) + eval('BROKEN')", "E"),
+    "a text that names nothing": ("def f(xs): return eval('sum(xs)', {'xs': xs})", "P"),
+    "its own binding wins over what a text names": ("LIMIT = 0\ndef f(xs): return sum(xs[eval('LIMIT'):])", "P"),
+    "what is only declared is not lent to a text": ("def f(xs): return eval('todo')(sum(xs)) or sum(xs)", "E"),
     "what is only declared is not lent": ("def f(xs): return todo(sum(xs)) or sum(xs)", "E"),
     "what raises is its reader's": ("def f(xs): return sum(xs) + BROKEN", "E"),
     "a name that nobody binds": ("def f(xs): return sum(xs) + Tuple", "E"),
@@ -95,6 +107,12 @@ def test_a_solution_has_of_the_starter_code_what_it_reads_and_does_not_bind(judg
     for testing in (cases(([[1, 2]], 3)), asserts("assert f([1, 2]) == 3", "x = f([1])\nassert x == 1")):
         found = decide(judge, problem(starter_code=STARTER), text, testing)
         assert found.verdict.value == letter, found
+
+
+@pytest.mark.parametrize("read", ["eval('helper(0)')", "globals()['hel' + 'per'](0)", "helper(0)"])
+def test_a_testing_has_the_helpers_that_a_text_may_name(judge: Judge, read: str) -> None:
+    found = decide(judge, problem(starter_code=STARTER), "def f(xs): return 3", asserts(f"assert f([]) == {read}"))
+    assert found.verdict is Verdict.PASS, found
 
 
 CHANGED = """import sys

@@ -125,7 +125,7 @@ def test_a_statement_in_backticks_is_read_without_what_is_said_around_it(stateme
 
 
 @given(st.lists(st.sampled_from(["assert pick([{n}]) == {n}", "- x", "assert", "pick([{n}]) == {n}", "```", "```python",
-                                 "assert other(1) == 2", "    assert pick([{n}], 'b') == [{n}]", "text (", "'''", "def f(",
+                                 "assert other(1) == 2", "    assert pick([{n}], 'b') == [{n}]", "text (", "it's", "def f(",
                                  "assert pick([{n},\n  1]) == {n}", "assert pick([{n}]) == \u201cq\u201d"]), max_size=14))  # fmt: skip
 def test_every_line_that_parses_as_an_assert_is_read_in_any_rubble(pieces: list[str]) -> None:
     lines = "\n".join(piece.replace("{n}", str(number)) for number, piece in enumerate(pieces)).split("\n")

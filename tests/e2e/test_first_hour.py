@@ -2,7 +2,8 @@
 environment with an empty home, and print what it shows.
 
 Packages that this environment has are lent to the fresh one, so that `pip` finds them; evosyn itself is installed from
-a copy of the checkout. The line that the page tells the reader to change names a scripted endpoint here.
+a copy of the checkout. The line that the page tells the reader to change names the simulated author here where seeds
+and new problems are worked on, and a scripted endpoint where the endpoint is looked at and strategies are proposed.
 """
 
 from __future__ import annotations
@@ -21,16 +22,20 @@ from typing import NamedTuple
 
 import click
 import pytest
+from simulation import TEACHER
+from simulation.scripted_server import ScriptedServer
 
 from evosyn.cli import group
 from evosyn.domains import load_pools
-from evosyn.simulation.scripted_server import ScriptedServer
 
 ROOT = Path(__file__).parents[2]
+SUPPORT = ROOT / "tests" / "support"
 PAGE = (ROOT / "docs" / "first-hour.md").read_text(encoding="utf-8")
 SEEDS = ROOT / "evosyn" / "configs" / "first" / "seeds.yaml"
 YOURS = "export MODEL="
 """How the one line begins that the reader changes."""
+AUTHORED = ("4.", "6.")
+"""Steps in which the simulated author answers."""
 
 
 class Step(NamedTuple):
@@ -86,7 +91,7 @@ def machine(tmp_path: Path) -> dict[str, str]:
     if listed.returncode:
         pytest.skip("not a git checkout")
     for name in listed.stdout.splitlines():
-        if name.startswith(("evosyn/", "README", "LICENSE", "pyproject")) and (ROOT / name).is_file():
+        if name.startswith(("evosyn/", "tests/support/", "README", "LICENSE", "pyproject")) and (ROOT / name).is_file():
             (tmp_path / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / "clone" / name)
     (tmp_path / "home").mkdir()
@@ -126,7 +131,7 @@ def lend_packages(folder: Path) -> None:
 
 @pytest.mark.parametrize("line", [line for step in steps() for line in step.commands if line.startswith("evosyn ")])
 def test_a_command_of_the_page_is_read(line):
-    words = shlex.split(line.removesuffix(" || true"))[1:]
+    words = shlex.split(line.removesuffix(" || true").replace("$MODEL", "--model m/m"))[1:]
     command: click.Command = group
     while isinstance(command, click.Group):
         _, found, words = command.resolve_command(click.Context(command), words)
@@ -144,12 +149,12 @@ def test_the_page_goes_from_installation_to_a_student_and_the_readme_leads_to_it
 
 def test_seeds_and_a_dry_run_as_the_page_has_them(tmp_path, machine):
     """The part that needs neither an installation nor minutes."""
-    init, strategy = steps()[1], steps()[2]
+    init, strategy = steps()[1], steps()[3]
     (tmp_path / "tools" / "evosyn").write_text(f'#!/bin/sh\nexec {sys.executable} -m evosyn "$@"\n')
     (tmp_path / "tools" / "evosyn").chmod(0o755)
-    here = {**machine, "PYTHONPATH": str(ROOT)}
+    here = {**machine, "PYTHONPATH": f"{ROOT}:{SUPPORT}"}
     follow(init, tmp_path, here, [])
-    dry = follow(Step("dry run", strategy.commands[:1], strategy.shown[:1]), tmp_path, here, [])
+    dry = follow(Step("dry run", strategy.commands[:1], []), tmp_path, here, [f'{YOURS}"--teacher {TEACHER}"'])
     assert "evaluations: 400" in dry and not (tmp_path / "my" / "run" / "journal.jsonl").exists()
 
 
@@ -161,10 +166,12 @@ def test_the_whole_page(tmp_path, machine):
     lend_packages(folder)
     follow(install, folder, machine, [])
     with ScriptedServer(reply) as server:
+        scripted = f"--model hosted_vllm/scripted --base-url {server.base_url}"
         for step in rest:
-            if any(line.startswith(YOURS) for line in step.commands):
-                mine = f"{YOURS}hosted_vllm/scripted URL={server.base_url}"
-                step = step._replace(commands=[mine if line.startswith(YOURS) else line for line in step.commands])
-            follow(step, folder, machine, kept)
+            asked = f"--teacher {TEACHER}" if step.title.startswith(AUTHORED) else scripted
+            commands = [line for line in step.commands if not line.startswith(YOURS)]
+            mine = [f"{YOURS}{shlex.quote(asked)}", f"export PYTHONPATH={folder}/tests/support"]
+            follow(step._replace(commands=commands), folder, machine, [*kept, *mine])
     assert (folder / "my" / "student" / "model").is_dir()
+    assert b"SIMULATED" in (folder / "my" / "data" / "README.md").read_bytes()
     assert b"SIMULATED" not in (folder / "my" / "model-run" / "card.md").read_bytes()

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from _replies import script
+from simulation.scripted_server import ScriptedServer
 
 from evosyn.dataset import SETTINGS
 from evosyn.domains import load_pools
 from evosyn.matrices import write_matrices
 from evosyn.pools import write_pools
 from evosyn.records import PassMatrix
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.strategies import load_known
 
 pytestmark = pytest.mark.long

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulation import TEACHER
 
 from evosyn.domains import load_pools
 from evosyn.matrices import write_matrices
@@ -41,7 +42,7 @@ def test_the_command_prints_the_shift_that_report_card_and_inspect_tell(tmp_path
     ended = evosyn("evolve", source, "-M", 5, "-N", 4, "--evaluations", 60, "--out", run, "--quiet", *options)
     assert ended.returncode in (0, 1), ended.stderr
     write_pools(seeds, load_pools("builtin:python-seeds")[:4])
-    asked = ("--problems", 3, "-M", 5, "-N", 4, "--teacher", "offline:strong", "--set=execute.cpu_s=1")
+    asked = ("--problems", 3, "-M", 5, "-N", 4, "--teacher", f"{TEACHER}:strong", "--set=execute.cpu_s=1")
     ended = evosyn("synthesize", run, "--seeds", seeds, "--out", data, "--quiet", *asked)
     report = json.loads((data / "report.json").read_text())
     trait, said = report["shift"]["traits"]["pass_share"], report["shift"]["said"]

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from simulation import TEACHER
 
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.domains import load_pools
@@ -23,7 +24,7 @@ FILES = ("problems.jsonl", "candidates.jsonl", "matrices.jsonl", "rejects.jsonl"
 def start(strategy: Path, out: Path, *more: str) -> subprocess.Popen[str]:
     line = [sys.executable, "-m", "evosyn", "synthesize", str(strategy), "--seeds"]
     line += [str(strategy.parent / "seeds.jsonl")]
-    options = ["--problems", "6", "-M", "5", "-N", "5", "--out", str(out), "--teacher", "offline", "--quiet", *more]
+    options = ["--problems", "6", "-M", "5", "-N", "5", "--out", str(out), "--teacher", TEACHER, "--quiet", *more]
     return subprocess.Popen(
         [*line, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

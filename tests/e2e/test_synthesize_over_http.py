@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from _replies import script
 from click.testing import CliRunner
+from simulation.scripted_server import Faults, ScriptedServer
 
 from evosyn.cli.synthesize import command
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.domains import load_pools
 from evosyn.pools import write_pools
-from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.strategies import load_known
 
 

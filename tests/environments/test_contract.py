@@ -74,7 +74,7 @@ def test_arbitrary_text_is_refused_and_never_raises(text: str) -> None:
 
 
 def test_a_name_that_is_none_offers_the_nearest() -> None:
-    with pytest.raises(UsageError, match="did you mean knapsack"):
+    with pytest.raises(UsageError, match="did you mean 'knapsack'"):
         sources(["knapsak"])
     with pytest.raises(UsageError, match="name one"):
         environment("builtin:held-out")

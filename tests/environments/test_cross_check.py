@@ -7,6 +7,14 @@ from typing import Any
 
 import pytest
 from hostile_programs import TELLS, telling
+from simulation.environments.drafts import (
+    STORIES,
+    popular,
+    solver_part,
+    solver_program,
+    written,
+    wrong_reference,
+)
 
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Cell, Judge
@@ -20,14 +28,6 @@ from evosyn.jobs import CallsJob, ItemOutcome, Job, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Solution, Verdict
-from evosyn.simulation.environments.drafts import (
-    STORIES,
-    popular,
-    solver_part,
-    solver_program,
-    written,
-    wrong_reference,
-)
 from evosyn.synthesis.environments.solving import (
     SolverExecution,
     SolverVerdict,

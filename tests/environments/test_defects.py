@@ -15,12 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from simulation.environments.defects import DEFECTS, Defect
 
 from evosyn.environments import bundled
 from evosyn.environments.contract import Environment
 from evosyn.environments.ladder import Climb, Ladder
 from evosyn.environments.novelty import NoveltyPool
-from evosyn.simulation.environments.defects import DEFECTS, Defect
 
 SEED = os.environ.get("EVOSYN_TEST_SEED", "0")
 KNOWN = {name: path.read_text() for name, path in bundled("known").items()}

@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from simulation import TEACHER
+from simulation.offline import OfflineConfig, OfflineTeacher
+from simulation.offline import create as create_offline
 
 from evosyn.budget import Budget
 from evosyn.chat import Reply, Request
@@ -25,14 +28,12 @@ from evosyn.errors import BudgetSpent, UsageError
 from evosyn.journal import Journal
 from evosyn.ports import TeacherTools
 from evosyn.reading.opening import open_directory
-from evosyn.simulation.offline import OfflineConfig, OfflineTeacher
-from evosyn.simulation.offline import create as create_offline
 from evosyn.view.answers import open_view
 from evosyn.view.page import exported
 
 SEED = os.environ.get("EVOSYN_TEST_SEED", "0")
 SMALL = ("--from", "builtin:subset-sum", "--from", "builtin:circuit", "--evaluations", "8", "--per-level", "4",
-         "--reviews", "1", "--quiet", "--set", "ladder.seeds=4")  # fmt: skip
+         "--reviews", "1", "--quiet", "--set", "ladder.seeds=4", "--teacher", TEACHER)  # fmt: skip
 FILES = ("journal.jsonl", "environments.jsonl", "calibration.jsonl", "rejects.jsonl")
 
 
@@ -180,7 +181,7 @@ def test_every_candidate_is_kept_or_has_a_reason_and_the_simulation_is_named(evo
 def test_another_student_is_another_epoch_in_which_all_members_are_measured_anew(evolved: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(evolved, out)
-    ended = evolve(out, "--student", "offline:strong", "--json")
+    ended = evolve(out, "--student", f"{TEACHER}:strong", "--json")
     assert ended.exit_code in (0, 1), (ended.output, ended.exception)  # a strong one may find nothing hard enough
     before = json.loads((evolved / "report.json").read_text())
     after = json.loads((out / "report.json").read_text())
@@ -190,7 +191,7 @@ def test_another_student_is_another_epoch_in_which_all_members_are_measured_anew
     (event,) = [one for one in Journal(out / "journal.jsonl").events() if one["event"] == "reassess"]
     assert event["epoch"] == after["epoch"] and len(event["evaluations"]) == after["reassessed"]
     again = (out / "journal.jsonl").read_bytes()
-    assert evolve(out, "--student", "offline:strong").exit_code == ended.exit_code
+    assert evolve(out, "--student", f"{TEACHER}:strong").exit_code == ended.exit_code
     assert (out / "journal.jsonl").read_bytes() == again
 
 
@@ -201,7 +202,7 @@ def test_another_run_in_the_same_directory_is_refused(evolved: Path) -> None:
 
 def test_what_no_search_can_begin_with_is_said(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import os\n")
-    small = ("--from", str(tmp_path / "broken.py"), "--quiet")
+    small = ("--from", str(tmp_path / "broken.py"), "--quiet", "--teacher", TEACHER)
     ended = evolve(tmp_path / "run", small=small)
     assert isinstance(ended.exception, UsageError) and "broken: l1: no-generate" in str(ended.exception)
 

@@ -29,6 +29,12 @@ CLOCKS = {
     "a_timestamp": ("import datetime", "datetime.date.fromtimestamp(datetime.datetime.now().timestamp()).year"),
 }
 
+PERIODS = [
+    *("NOW.year % 2", "NOW.year % 3", "NOW.year % 4", "NOW.year % 5", "NOW.month", "NOW.month % 2", "NOW.month > 6"),
+    *("NOW.day", "NOW.day % 2", "NOW.day > 15", "NOW.weekday()", "NOW.weekday() % 2", "NOW.weekday() > 4"),
+    *("NOW.hour", "NOW.hour % 2", "NOW.hour > 11", "NOW.minute", "NOW.minute > 29", "NOW.second"),
+]
+
 
 def reading_the_clock(head: str, read: str, place: str) -> str:
     """A sound environment, one of whose functions reads the clock."""
@@ -56,7 +62,14 @@ def test_a_program_that_reads_the_clock_does_not_come_up(ladder: Ladder, name: s
     assert climb.stage == stage, climb.reason
 
 
-def test_dates_that_are_no_clock_are_the_same_three_years_later(ladder: Ladder) -> None:
+@pytest.mark.parametrize("period", PERIODS)
+def test_a_program_that_hangs_on_a_period_of_the_clock_does_not_come_up(ladder: Ladder, period: str) -> None:
+    head = "from datetime import datetime"
+    climb = ladder.check(reading_the_clock(head, period.replace("NOW", "datetime.now()"), "generate"))
+    assert climb.reason.startswith("not-deterministic"), climb.reason
+
+
+def test_dates_that_are_no_clock_are_the_same_years_later(ladder: Ladder) -> None:
     head = "import datetime\n\n\ndef stamped(n):\n    day = datetime.datetime(2024, 1, 1) + datetime.timedelta(days=n)\n    assert isinstance(day, datetime.datetime) and isinstance(day, datetime.date)\n    return repr(day), day.date().isoformat(), day.strftime('%A')"
     climb = ladder.check(reading_the_clock(head, "stamped(len(str(instance)))", "observe"))
     assert climb.level == 5, climb.reason

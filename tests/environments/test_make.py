@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from simulation import TEACHER
 
 from evosyn.cli.env import command
 from evosyn.cli.inspect import command as inspect
@@ -24,7 +25,7 @@ from evosyn.view.answers import open_view
 from evosyn.view.page import exported
 
 SEED = os.environ.get("EVOSYN_TEST_SEED", "0")
-SMALL = ("--limit", "5", "--quiet", "--set", "crosscheck.instances=10", "--set", "crosscheck.group=2",
+SMALL = ("--limit", "5", "--quiet", "--teacher", TEACHER, "--set", "crosscheck.instances=10", "--set", "crosscheck.group=2",
          "--set", "ladder.seeds=4")  # fmt: skip
 UNTOLD = ("journal.jsonl", "config.yaml")
 """Replies and items stand in the order in which they came; the number of calls in flight is a setting."""

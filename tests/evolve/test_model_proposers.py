@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
 from evosyn.chat import Reply, Request
 from evosyn.ports import ModelTools, Proposal, ProposalContext, Proposer, Repairing, TeacherTools, Tried
 from evosyn.records import Candidate, Elite, Evaluation
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.strategies.genome import StrategyGenome
 
 STRATEGIES = StrategyGenome()
@@ -225,30 +225,3 @@ def test_a_mailbox_waits_for_its_answer_and_remembers_it(tmp_path: Path) -> None
     first, second = asyncio.run(asyncio.wait_for(main(), 10))
     assert first == second
     assert first.candidates[0].text == PARENT.replace("sum", "max")
-
-
-def test_a_recording_replays_without_a_model_and_says_what_it_lacks(tmp_path: Path) -> None:
-    from evosyn.chat import Message, Request
-    from evosyn.errors import TeacherUnavailable, UsageError
-
-    asked = Request((Message("user", "q"),), "solution")
-
-    async def record(url: str) -> str:
-        teacher = registry.make(
-            "teachers", "litellm:openai/m", TeacherTools(replies=tmp_path / "replies.sqlite"), {"base_url": url}
-        )
-        reply = await teacher.complete(asked)
-        await teacher.aclose()
-        return reply.text
-
-    with ScriptedServer(lambda _body, _occurrence: "answer") as server:
-        text = asyncio.run(record(server.base_url))
-    teacher = registry.make("teachers", f"replay:{tmp_path}/replies.sqlite@openai/m", TeacherTools())
-    assert asyncio.run(teacher.complete(asked)).text == text == "answer"
-    with pytest.raises(TeacherUnavailable, match="sample 1"):
-        asyncio.run(teacher.complete(Request(asked.messages, "solution", sample=1)))
-    (tmp_path / "text").write_text("no database, but long enough to be looked at as one")
-    with pytest.raises(UsageError, match="not a recording"):
-        registry.make("teachers", f"replay:{tmp_path}/text@openai/m", TeacherTools())
-    with pytest.raises(UsageError, match="no such file"):
-        registry.make("teachers", f"replay:{tmp_path}/none@openai/m", TeacherTools())

@@ -72,8 +72,8 @@ class Storing(ReplyCache):
         super().__init__(path)
         self._door = door
 
-    def put(self, reply: Reply) -> None:
-        super().put(reply)
+    def put(self, reply: Reply, request: Request) -> None:
+        super().put(reply, request)
         self._door.leave()
 
 

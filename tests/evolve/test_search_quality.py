@@ -233,13 +233,6 @@ def test_a_task_of_two_settings_counts_once_and_what_has_both_is_left_out(tmp_pa
     assert alone[1].split(":")[0] == shared[1].split(":")[0] and alone[1].startswith("of 40 tasks")
 
 
-def test_what_is_simulated_stands_apart_and_says_so(tmp_path: Path) -> None:
-    simulated = filled(tmp_path, "mixed", {**AHEAD, "evolve": 0.3})
-    first, _, second, _ = together([filled(tmp_path, "lists"), simulated])
-    assert "real pools: +0.07" in first and "(SIMULATED): +0.25" in second
-    assert next(lines(simulated)).startswith("## mixed (SIMULATED")
-
-
 def test_parts_of_another_protocol_are_refused_and_a_torn_line_is_done_again(tmp_path: Path) -> None:
     filled(tmp_path, "strong")
     file = tmp_path / "strong.jsonl"
@@ -248,9 +241,9 @@ def test_parts_of_another_protocol_are_refused_and_a_torn_line_is_done_again(tmp
     assert len(results.parts) == 34
     with pytest.raises(UsageError, match="parts of another protocol"):
         results.begin({"version": VERSION, "setting": "strong", "evaluations": 4})
-    Results(tmp_path, "weak").begin({"version": VERSION - 1})
+    Results(tmp_path, "lists").begin({"version": VERSION - 1})
     with pytest.raises(UsageError, match="another version"):
-        Setting(tmp_path, "weak")
+        Setting(tmp_path, "lists")
 
 
 def test_a_task_has_one_name_in_all_pools() -> None:

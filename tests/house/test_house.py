@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,9 @@ def test_the_wheel_works_outside_the_repository(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)], check=True)
     (wheel,) = tmp_path.glob("evosyn-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert not [name for name in names if re.search(r"simulat|offline|scripted|experiment", name)], "what pretends"
+    assert {name.partition("/")[0] for name in names if "dist-info" not in name} == {"evosyn"}
     target = tmp_path / "site"
     subprocess.run([*pip, "install", "--no-deps", "--target", str(target), str(wheel)], check=True)
     environment = {**os.environ, "PYTHONPATH": str(target)}

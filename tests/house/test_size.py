@@ -3,8 +3,8 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MAX_LINES = {"evosyn": 104_751, "tests": 74_791}
-"""Only lowered, to what a change has left. The first figures are the lines that stood there (101,851 and 66,791), with
+MAX_LINES = {"evosyn": 92_017, "tests": 74_791}
+"""Only lowered, to what a change has left. The first figures are the lines that stood there (89,117 and 66,791), with
 room for code of `evosyn/` that is being written (2,900) and for simulated authors that move to `tests/` (8,000)."""
 
 

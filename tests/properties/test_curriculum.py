@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import random
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,17 +19,16 @@ from evosyn.evolve.curriculum import (
     CurriculumEvent,
     Offered,
     Trained,
-    curriculum_events,
     folded,
     learnability,
 )
 from evosyn.evolve.events import Fate
-from evosyn.journal import Journal
-from evosyn.ports import ExperimentTools, GroupOutcome
+from evosyn.journal import Events, Journal
+from evosyn.ports import GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate
-from evosyn.simulation.experiment.curriculum import CurriculumExperiment, StudentRun, create
 
+KINDS: dict[str, type[CurriculumEvent]] = {"offer": Offered, "train": Trained}
 CELLS = tuple("abcd")
 TEXTS = [f"problem {number}" for number in range(24)]
 IDS = [Candidate(text).id for text in TEXTS]
@@ -66,12 +67,12 @@ def test_state_is_the_fold_of_what_the_journal_holds(
     tmp_path_factory: pytest.TempPathFactory, events: list[CurriculumEvent], cut: int
 ) -> None:
     journal = Journal(tmp_path_factory.mktemp("run") / "journal.jsonl")
-    held = curriculum_events(journal)
+    held = Events(journal, KINDS)
     held.begin({"kind": "test"})
     for event in events:
         held.append(event)
     journal.close()
-    read = list(curriculum_events(Journal(journal.path)))
+    read = list(Events(Journal(journal.path), KINDS))
     assert read == events
     begun = folded(new(), read[:cut])
     assert folded(begun, read[cut:]).fingerprint() == folded(new(), events).fingerprint()
@@ -196,25 +197,64 @@ def test_renewals_are_due_at_their_steps_and_for_the_deepest() -> None:
     assert state.renewed() == [] and {slot.cell for slot in state.slots.values()} == {"a", "b"}
 
 
+SEEDS, MUTANTS, BATCH, GROUP, STEPS = 48, 8, 16, 8, 80
+
+
+def attempts(state: Curriculum, candidate: Candidate, rng: random.Random) -> int:
+    """Right answers of a student whose skill rises by 0.05 a step, whatever it is given."""
+    chance = 1 / (1 + math.exp(float(candidate.text.split()[-1]) - 0.05 * state.step))
+    return sum(rng.random() < chance for _ in range(GROUP))
+
+
+def next_event(state: Curriculum, harder: float | None) -> CurriculumEvent | None:
+    """What comes next is a function of the state: problems of the seeds' kind or harder mutants of what is held."""
+    number, rng = state.offered, state.tree.child("student", state.offered, state.step).random()
+    if number < SEEDS + MUTANTS * state.step:
+        cell, base, depth = rng.choice(CELLS), 0.0, 0
+        if number >= SEEDS and harder is not None:
+            parent = state.parent(number)
+            cell, base, depth = (
+                state.target(number),
+                float(parent.candidate.text.split()[-1]) + harder,
+                parent.depth + 1,
+            )
+        made = Candidate(f"problem {number} of difficulty {rng.gauss(base, 0.8)}")
+        return Offered(number, cell, made, attempts(state, made, rng), GROUP, depth)
+    if state.step >= STEPS:
+        return None
+    batch = [slot.candidate for slot in state.draw(BATCH)]
+    return Trained(tuple(GroupOutcome(one.id, attempts(state, one, rng), GROUP) for one in batch))
+
+
+def student_run(journal: Path, harder: float | None) -> tuple[Curriculum, list[CurriculumEvent]]:
+    """A run that goes on where its journal ends."""
+    state = new(cell_size=8)
+    held = Events(Journal(journal), KINDS)
+    held.begin({"kind": "test"})
+    events = list(held)
+    folded(state, events)
+    while (event := next_event(state, harder)) is not None:
+        held.append(event)
+        state.fold(event)
+        events.append(event)
+    held.journal.close()
+    return state, events
+
+
 @pytest.mark.parametrize("kept", [0, 1, 57, 4000, 12345])
 def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path: Path, kept: int) -> None:
-    config = CurriculumExperiment(size="smoke", seeds=1, arms=("dejaq-a",), steps=30)
-    tools = ExperimentTools(None, lambda _: None)  # type: ignore[arg-type]
-    whole = create(tools, config).run(tmp_path / "whole")
-    journal = Path("dejaq-a-0") / "journal.jsonl"
-    (tmp_path / "cut" / journal).parent.mkdir(parents=True)
-    (tmp_path / "cut" / journal).write_bytes((tmp_path / "whole" / journal).read_bytes()[:kept])
-    again = create(tools, config).run(tmp_path / "cut")
-    assert again == whole
-    assert (tmp_path / "cut" / journal).read_bytes() == (tmp_path / "whole" / journal).read_bytes()
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    state, _ = student_run(whole, harder=0.3)
+    cut.write_bytes(whole.read_bytes()[:kept])
+    assert student_run(cut, harder=0.3)[0].fingerprint() == state.fingerprint()
+    assert cut.read_bytes() == whole.read_bytes()
 
 
-def test_a_curriculum_keeps_to_what_its_student_can_learn_and_its_seeds_do_not() -> None:
-    found = {}
-    for arm in ("dr", "dejaq-a"):
-        run = StudentRun(arm, 100)
-        while (event := run.next_event(120)) is not None:
-            run.take(event)
-        found[arm] = run.figures()
-    assert found["dejaq-a"]["in_band"] > 0.9 and found["dejaq-a"]["late_signal"] > 0.8
-    assert found["dr"]["in_band"] < 0.3 and found["dr"]["late_signal"] < 0.3
+def test_a_curriculum_keeps_to_what_its_student_can_learn_and_its_seeds_do_not(tmp_path: Path) -> None:
+    signal = {}
+    for name, harder in (("seeds", None), ("mutants", 0.3)):
+        _, events = student_run(tmp_path / f"{name}.jsonl", harder)
+        late = [event for event in events if isinstance(event, Trained)][STEPS * 2 // 3 :]
+        groups = [0 < one.passed < one.known for event in late for one in event.outcomes]
+        signal[name] = sum(groups) / len(groups)
+    assert signal["mutants"] > 0.8 and signal["seeds"] < 0.5

@@ -7,10 +7,9 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from evosyn.simulation.author import inside
-from evosyn.simulation.author.fuel import metered
-from evosyn.simulation.author.values import damaged, extreme, is_json, listed, same, varied_arguments
+from simulation.author import inside
+from simulation.author.fuel import metered
+from simulation.author.values import damaged, extreme, is_json, listed, same, varied_arguments
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(-1e6, 1e6) | st.text(max_size=12)
 VALUES = st.recursive(

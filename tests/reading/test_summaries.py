@@ -23,9 +23,6 @@ MEAN = {"mean": 0.25, "low": 0.1, "high": 0.4}
 EVAL = {"bench": "b", "problems": 3, "samples": 1, "ks": [1], "models": [
     {"model": "m", "problems": 3, "unknown": 0, "pass@1": MEAN, "levels": {"easy": {"problems": 3, "pass@1": MEAN}}},
 ]}  # fmt: skip
-EXPERIMENT = {"note": "n" * 200, "simulated": True,
-              "arms": [{"arm": "evosyn", "seeds": 1, "sampled": {"mean": 0.5, "low": None}}],
-              "differences": {"evosyn - random": MEAN}, "verdict": "v", "remarks": ["beware"]}  # fmt: skip
 TRAINED = {"command": "train", "steps": 2, "label": None, "warnings": ["flat"], "lineage": {"simulated": True},
            "metrics": {"reward": {"start": 0.1, "end": 0.3, "window": 1}}}  # fmt: skip
 
@@ -87,7 +84,7 @@ def test_the_kind_stands_in_the_manifest_or_in_the_report(tmp_path, files, kind)
 
 @pytest.mark.parametrize(
     ("command", "kind"),
-    [("eval", "eval"), ("experiment table2", "experiment"), ("crossexec", "crossexec"), ("distill", "distill")],
+    [("eval", "eval"), ("crossexec", "crossexec"), ("distill", "distill")],
 )
 def test_the_kind_of_what_has_just_begun_stands_in_its_configuration(tmp_path, command, kind):
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"command": command, "steps": 3}))
@@ -122,14 +119,6 @@ def test_means_stand_with_their_intervals(tmp_path):
         {"model": "m", "level": "easy", "problems": 3, "pass@1": "0.250 [0.100, 0.400]"},
     ]
     assert "0.250 [0.100," in inspected(tmp_path)
-
-
-def test_an_experiment_has_its_arms_its_differences_and_its_remarks(tmp_path):
-    seen = open_directory(written(tmp_path, report=EXPERIMENT, manifest={"kind": "experiment"})).overview()
-    assert [table.title for table in seen.tables] == ["arms", "differences"]
-    assert seen.tables[0].rows == (("evosyn", 1, "0.500"),)
-    assert seen.conclusion.did == "v" and seen.conclusion.worked == "yes" and seen.simulated
-    assert seen.conclusion.won.startswith("arm evosyn") and seen.notes == ("n" * 200, "beware")
 
 
 def test_an_execution_that_runs_says_how_many_problems_are_done(tmp_path):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
+from simulation.world_author.grammar import office
+
 from evosyn.chat import Reply, Request
 from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, content_id
-from evosyn.simulation.world_author.grammar import office
 from evosyn.synthesis.worlds.asking import TABLES, TOOLS
 
 PLACE = "where it stands"

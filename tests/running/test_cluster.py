@@ -2,11 +2,15 @@
 
 import importlib.util
 import os
+from dataclasses import replace
 
 import pytest
 
 from evosyn.errors import EvosynError, MissingExtra, UsageError
+from evosyn.jobs import Protection
 from evosyn.running import cluster
+from evosyn.running.cluster import unlike
+from evosyn.sources import code_version
 from evosyn.workbench import SandboxConfig, Workbench, WorkbenchConfig
 
 
@@ -56,3 +60,12 @@ def test_processes_of_a_cluster_that_we_start_get_no_key_of_ours(monkeypatch):
 def test_a_runner_that_does_not_exist_or_an_address_that_is_none_is_refused_before_anything_is_opened(given, told):
     with pytest.raises(EvosynError, match=told):
         Workbench(WorkbenchConfig(sandbox=SandboxConfig(**given)))
+
+
+def test_a_node_is_like_ours_only_in_all_that_decides() -> None:
+    ours = Protection("local", "strong", "1", packages=("numpy 2",), programs="p")
+    assert not unlike(code_version(), replace(ours, holds=("memory",)), ours)
+    reasons = [unlike("0.0.1", ours, ours), unlike(code_version(), None, ours)]
+    for name, value in {"backend": "docker", "level": "weak", "version": "2", "programs": "q"}.items():
+        reasons.append(unlike(code_version(), replace(ours, **{name: value}), ours))
+    assert all(reasons) and len(set(reasons)) == 6

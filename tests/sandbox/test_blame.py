@@ -249,6 +249,17 @@ def test_nothing_that_a_program_raises_steers_the_framework_of_its_testing(sandb
             assert outcome.detail.startswith("program raised"), (name, framework, outcome)
 
 
+NO_EXCEPTION = ("SystemExit", "KeyboardInterrupt", "GeneratorExit", "below BaseException", "CancelledError", "BdbQuit")
+
+
+def test_who_excepts_errors_alone_gets_no_exit_of_a_program(sandbox: Sandbox) -> None:
+    checks = (Check("try:\n    f(1)\nexcept Exception: pass"), Check("try:\n    f(1)\nexcept BaseException: pass"))
+    found = sandbox.run([ChecksJob(STEERING[name], "f", checks) for name in NO_EXCEPTION])
+    statuses = {name: [one.status for one in outcomes] for name, outcomes in zip(NO_EXCEPTION, found, strict=True)}
+    within = [Status.OK, Status.OK]  # bdb.BdbQuit is an Exception
+    assert statuses == {name: [Status.EXCEPTION, Status.OK] if name != "BdbQuit" else within for name in NO_EXCEPTION}
+
+
 @pytest.mark.parametrize(
     ("raises", "expects"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import io
+import json
 import signal
 import subprocess
 import sys
@@ -71,6 +73,21 @@ def test_a_missing_image_names_the_command_that_makes_it(monkeypatch: pytest.Mon
     monkeypatch.setenv("EVOSYN_SANDBOX_IMAGE", "no-such-image-here")
     with pytest.raises(SandboxUnavailable, match="build-image"):
         open_sandbox("docker", workers=1)
+
+
+@pytest.mark.parametrize("label", ["{", "[]", '{"numpy": "numpy"}', '{"numpy": [1]}', "null", ""])
+def test_an_image_whose_label_cannot_be_read_is_named(
+    client: object, monkeypatch: pytest.MonkeyPatch, label: str
+) -> None:
+    name, empty = "evosyn-unreadable", io.BytesIO(bytes(10240))
+    changes = [f"LABEL {_image.PACKAGES_LABEL}={json.dumps(label)}"]
+    client.api.import_image_from_data(empty, repository=name, tag="latest", changes=changes)
+    monkeypatch.setenv("EVOSYN_SANDBOX_IMAGE", name)
+    try:
+        with pytest.raises(SandboxUnavailable, match=f"{name}.*{_image.PACKAGES_LABEL}.*build-image"):
+            open_sandbox("docker", workers=1)
+    finally:
+        client.images.remove(name)
 
 
 def test_a_container_may_use_what_the_limits_of_its_jobs_come_to(client: object) -> None:

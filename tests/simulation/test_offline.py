@@ -6,17 +6,16 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from simulation.author.values import same
+from simulation.offline import OfflineConfig, OfflineTeacher, create
 
 from evosyn.chat import Reply, Request
-from evosyn.cli._command import unknown_offline
 from evosyn.domains import domain as domain_named
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.ports import Teacher, TeacherTools
 from evosyn.records import Problem, Testing
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.author.values import same
-from evosyn.simulation.offline import SOLVED, OfflineConfig, OfflineTeacher, create
 
 REFERENCE = """
 def clamp_sum(numbers, limit):
@@ -145,9 +144,10 @@ def test_wrong_solutions_cluster_on_popular_mistakes(teacher, seeds):
     problem = seeds[0]
     wrong = [one.text for n in range(400) if (one := teacher.draw(problem, "solution", n)).truth == "mistake"]
     assert len(wrong) >= 30
+    from simulation.author.profile import profile_named
+    from simulation.author.solutions import popular_mistake
+
     from evosyn.randomness import SeedTree
-    from evosyn.simulation.author.profile import profile_named
-    from evosyn.simulation.author.solutions import popular_mistake
 
     rng = SeedTree(0).random()
     mistakes = teacher.mistakes(problem)
@@ -213,7 +213,3 @@ def test_a_variant_that_never_ends_or_grows_without_bound_is_stopped_by_counting
     )
     study = teacher.study(growing)
     assert any(mistake.hangs for mistake in study.mistakes)
-
-
-def test_commands_know_what_it_solves():
-    assert unknown_offline([*SOLVED, "environment"]) == ["environment"]

@@ -5,6 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+from simulation.author import catalogue
+from simulation.author.problems import draw_problem
+from simulation.author.study import INSIDE
+from simulation.author.values import same
+from simulation.offline import OfflineConfig, create
 
 from evosyn.domains import domain as domain_named
 from evosyn.errors import UsageError
@@ -13,11 +18,6 @@ from evosyn.ports import TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.author import catalogue
-from evosyn.simulation.author.problems import draw_problem
-from evosyn.simulation.author.study import INSIDE
-from evosyn.simulation.author.values import same
-from evosyn.simulation.offline import OfflineConfig, create
 
 FAMILIES = catalogue.family_names()
 
@@ -109,7 +109,7 @@ def test_unknown_families_and_parameters_are_usage_errors():
 
 @pytest.mark.parametrize("domain", ["python-function", "python-stdin"])
 def test_problem_replies_are_read_by_the_domain_and_found_again(domain):
-    from evosyn.simulation.author.knowledge import resolve
+    from simulation.author.knowledge import resolve
 
     reader = domain_named(domain)
     truths, problems = [], []

@@ -6,11 +6,10 @@ import ast
 import random
 
 import pytest
-
-from evosyn.simulation.author.mutate import mutants
-from evosyn.simulation.author.mutate_exprs import EXPR_OPERATORS
-from evosyn.simulation.author.mutate_stmts import STMT_OPERATORS
-from evosyn.simulation.author.style import restyled
+from simulation.author.mutate import mutants
+from simulation.author.mutate_exprs import EXPR_OPERATORS
+from simulation.author.mutate_stmts import STMT_OPERATORS
+from simulation.author.style import restyled
 
 PROGRAM = '''
 import math

@@ -117,7 +117,7 @@ def test_random_differs_between_texts_and_ties_without_them() -> None:
 
 
 def test_unknown_names_offer_the_nearest() -> None:
-    with pytest.raises(UsageError, match="did you mean initial"):
+    with pytest.raises(UsageError, match="did you mean 'initial'"):
         load_known("inital")
 
 

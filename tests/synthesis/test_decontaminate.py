@@ -57,6 +57,12 @@ def test_a_text_shorter_than_the_ngram_matches_only_as_a_whole():
     assert index("add two numbers").find("add two numbers and then some") is None
 
 
+POOL_LINE = (
+    '{"problem_id": "a", "domain": "python-function", "statement": "Add.", "entry_point": "f", "solutions": [], '
+    '"human_testing": {"kind": "cases", "cases": [{"input": [1], "output": 2}]}}\n'
+)
+
+
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".json"])
 def test_benchmarks_are_read_in_their_usual_shapes(tmp_path: Path, suffix: str):
     rows = [{"task_id": "A/1", "prompt": TEXT}, {"question_id": 7, "question_content": "another text"}]
@@ -85,6 +91,8 @@ def test_parquet_and_a_named_field_are_read(tmp_path: Path):
         ('{"prompt": "a"}\nnot json\n', ":2: is not JSON"),
         ('{"x": 1}\n', "no text"),
         ("[1, 2]", ":1: is not a JSON object"),
+        (POOL_LINE + POOL_LINE.replace('"kind": "cases"', '"kind": 7'), "bench.jsonl:2: field 'human_testing"),
+        (POOL_LINE.replace('"f"', "7"), "bench.jsonl:1: field 'entry_point"),
     ],
 )
 def test_bad_benchmark_files_are_refused_by_line(tmp_path: Path, content: str, message: str):
@@ -139,7 +147,7 @@ def test_rows_of_a_pool_bring_their_testing_and_others_none(tmp_path):
         "human_testing": {"kind": "cases", "cases": [{"input": [1], "output": 2}]},
     }
     file = tmp_path / "bench.jsonl"
-    file.write_text("\n".join(json.dumps(one) for one in (row, {"prompt": TEXT})))
+    file.write_text("\n".join(json.dumps(one) for one in ({**row, "solutions": [], "testings": []}, {"prompt": TEXT})))
     benchmark = open_index(DecontaminateConfig(files=(str(file),)))
     assert [item.name for item in benchmark.nearest(RETOLD, "python-function")] == ["bench.jsonl#a"]
     assert benchmark.nearest(RETOLD, "python-stdin") == []

@@ -270,7 +270,7 @@ def test_a_problem_is_in_one_split_only_and_the_same_one_in_every_setting(tmp_pa
 
 
 def test_unknown_formats_and_empty_datasets_are_refused(tmp_path):
-    with pytest.raises(UsageError, match="did you mean verl"):
+    with pytest.raises(UsageError, match="did you mean 'verl'"):
         export_dataset(SAMPLES, "verll", tmp_path, name="x")
     with pytest.raises(UsageError, match="holds no row"):
         export_dataset([], "sft", tmp_path, name="x")

@@ -368,7 +368,7 @@ def test_replies_of_one_machine_cannot_be_kept_and_the_other_makes_all(two, make
     class Keeping(make_teacher):
         async def complete(self, request):
             reply = await super().complete(request)
-            cache.put(reply)
+            cache.put(reply, request)
             return reply
 
     cache = ReplyCache(tmp_path / "replies.sqlite")

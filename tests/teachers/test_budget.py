@@ -5,11 +5,11 @@ import errno
 import random
 
 import pytest
+from simulation.scripted_server import Faults, ScriptedServer
 
 from evosyn.budget import Bound, Budget, BudgetConfig
 from evosyn.chat import Reply
 from evosyn.errors import BudgetSpent, UsageError
-from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.failures import Endpoint

@@ -10,22 +10,30 @@ from pathlib import Path
 
 import pytest
 
-from evosyn.chat import Reply
+from evosyn.chat import Message, Reply, Request
 from evosyn.errors import CorruptRun
 from evosyn.teachers.cache import RecordedReplies, ReplyCache
 
-GOOD = {"id": "r_1", "text": "answer", "model": "m"}
+ASKED = Request((Message("user", "q"),), "solution")
+ANSWERED = {"purpose": "solution", "problem": "", "sample": 0, "params": {}}
+
+
+def row(**reply: object) -> str:
+    return json.dumps({"reply": {"id": "r_1", "text": "answer", "model": "m", **reply}, "asked": ANSWERED})
+
+
 BAD = {
-    "torn": json.dumps(GOOD)[:20],
+    "torn": row()[:20],
     "null": "null",
     "a list": "[]",
     "a number": 3,
     "bytes": b"\xff\xfe\x00",
-    "no text": json.dumps({**GOOD, "text": None}),
-    "a text that is a number": json.dumps({**GOOD, "text": 3}),
-    "without a model": json.dumps({"id": "r_1", "text": "answer"}),
-    "of a later version": json.dumps({**GOOD, "images": []}),
-    "of another request": json.dumps({**GOOD, "id": "r_2"}),
+    "no text": row(text=None),
+    "a text that is a number": row(text=3),
+    "without a model": row(model=None),
+    "of a later version": row(images=[]),
+    "of another request": row(id="r_2"),
+    "without what it answered": json.dumps({"reply": json.loads(row())["reply"]}),
     "deep": "[" * 100_000,
 }
 
@@ -37,7 +45,7 @@ def test_a_damaged_reply_is_named_with_its_key_and_what_to_do(
 ) -> None:
     path = tmp_path / "replies.sqlite"
     with closing(ReplyCache(path)) as cache:
-        cache.put(Reply("r_0", "kept", "m"))
+        cache.put(Reply("r_0", "kept", "m"), ASKED)
     with closing(sqlite3.connect(path)) as db:
         kept = BAD[bad]
         written = "CAST(? AS TEXT)" if isinstance(kept, bytes) else "?"
@@ -57,7 +65,7 @@ def test_a_file_that_is_damaged_further_on_is_named_when_it_is_read(
     path = tmp_path / "replies.sqlite"
     with closing(ReplyCache(path)) as cache:
         for at in range(200):
-            cache.put(Reply(f"r_{at}", "x" * 1000, "m"))
+            cache.put(Reply(f"r_{at}", "x" * 1000, "m"), ASKED)
     raw = path.read_bytes()
     path.write_bytes(raw[:8192] + b"\x77" * (len(raw) - 8192))
     with (
@@ -71,5 +79,5 @@ def test_a_file_that_is_damaged_further_on_is_named_when_it_is_read(
 def test_a_reply_is_found_as_it_was(tmp_path: Path) -> None:
     reply = Reply("r_1", "half \ud800 a letter", "m", "truncated", "thought", 3, 4, None, estimated=True)
     with closing(ReplyCache(tmp_path / "replies.sqlite")) as cache:
-        cache.put(reply)
+        cache.put(reply, ASKED)
         assert cache.get("r_1") == Reply(**{**vars(reply), "cached": True})

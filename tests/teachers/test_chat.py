@@ -6,11 +6,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from simulation.scripted_server import Faults, Refusal, ScriptedServer, refuses
 
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Reply, Request
 from evosyn.errors import BudgetSpent, CorruptRun, TeacherUnavailable, UsageError
-from evosyn.simulation.scripted_server import Faults, Refusal, ScriptedServer, refuses
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.failures import Endpoint

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulation.scripted_server import Faults, Refusal, ScriptedServer, refuses
 
 from evosyn.chat import Message, Request
 from evosyn.domains import domain as domain_named
 from evosyn.errors import EXIT_UNAVAILABLE, TeacherUnavailable
 from evosyn.records import Problem
-from evosyn.simulation.scripted_server import Faults, Refusal, ScriptedServer, refuses
 from evosyn.synthesis.usable import read_reply
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.failures import Failure, TransportError

@@ -8,10 +8,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from simulation.scripted_server import Refusal, ScriptedServer
 
 from evosyn.chat import Message, Request
 from evosyn.errors import TeacherUnavailable, UsageError
-from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.teachers._litellm import LitellmTransport
 from evosyn.teachers.failures import Endpoint, TransportError, masked, redacted, refused
 from evosyn.teachers.transports import CompatibleTransport

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulation.scripted_server import Refusal, ScriptedServer
 
-from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.thinking import without_first_thought, without_thinking
 from tests.teachers.asking import ask, made, many
 

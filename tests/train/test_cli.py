@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from simulation import TEACHER
 
 from evosyn.cli import group
 from evosyn.errors import EvosynError, UsageError
@@ -51,18 +52,6 @@ def test_print_config_and_help_import_no_torch(small_data: Path, tmp_path: Path)
         (("eval", "--bench", "x", "--out", "OUT"), "MODELS"),
         (("eval", "m", "--bench", "x", "--k", "4", "--out", "OUT"), "--k 4"),
         (("reward", "serve", "--host", "0.0.0.0"), "--token-env"),
-        (("experiment", "table2", "--arms", "nope", "--out", "OUT", "--allow-weak-sandbox"), "nope"),
-        (("experiment", "table2", "--noise", "default,nope", "--out", "OUT"), "nope"),
-        (("experiment", "table2", "--size", "gpu", "--arms", "nope", "--out", "OUT"), "nope"),
-        (("experiment", "table2", "--size", "gpu", "--noise", "worse", "--out", "OUT"), "--noise"),
-        (("experiment", "table2", "--data", "DATA", "--out", "OUT"), "needs --model and --bench"),
-        (("experiment", "table2", "--model", "m", "--out", "OUT"), "--size gpu"),
-        (("experiment", "table2", "--bench", "b", "--out", "OUT"), "belongs to --data"),
-        (("experiment", "table2", "--seeds", "0", "--out", "OUT"), "seeds"),
-        (("experiment", "table2", "--size", "gpu", "--set", "train.step=2", "--out", "OUT"), "did you mean 'steps'"),
-        (("experiment", "table33", "--out", "OUT"), "did you mean table3"),
-        (("experiment", "table3", "--arms", "nope", "--out", "OUT"), "nope"),
-        (("experiment", "table3", "--size", "gpu", "--out", "OUT"), "has the sizes smoke, cpu"),
     ],
 )
 def test_bad_usage_is_an_error_in_words(line: tuple[str, ...], message: str, small_data: Path, tmp_path: Path) -> None:
@@ -153,6 +142,7 @@ def test_a_coevolution_takes_no_journal_of_something_else(tmp_path: Path) -> Non
     pytest.importorskip("trl")
     (tmp_path / "journal.jsonl").write_text("theirs")
     line = ("coevolve", "builtin:math-seeds", "--model", "builtin:tiny", "--out", str(tmp_path), "--steps", "1")
+    line = (*line, "--teacher", TEACHER)
     refused = CliRunner().invoke(group, line, standalone_mode=False).exception
     assert isinstance(refused, UsageError) and "(journal.jsonl)" in str(refused)
     assert [one.name for one in tmp_path.iterdir()] == ["journal.jsonl"]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from simulation import TEACHER
 
 from evosyn.cli import group
 from evosyn.domains import load_pools
@@ -40,7 +41,14 @@ ALL_LINKS = ("mutation.resample=0", "mutation.both=1", "mutation.distractor=0", 
 
 def command(out: Path, *more: str) -> list[str]:
     line = ["coevolve", "builtin:math-seeds", "--model", "builtin:tiny", "--steps", str(STEPS), "--out", str(out)]
-    return [*line, *(part for one in SMALL for part in ("--set", one)), "--allow-weak-sandbox", *more]
+    return [
+        *line,
+        *(part for one in SMALL for part in ("--set", one)),
+        "--allow-weak-sandbox",
+        "--teacher",
+        TEACHER,
+        *more,
+    ]
 
 
 def ran(line: list[str]) -> None:
@@ -84,7 +92,7 @@ def test_a_simulated_teacher_mutates_while_a_model_trains_and_is_told_of_as_one(
     assert len(rows) == STEPS and all(None not in row[1:6] for row in rows)
     assert feed["simulated"] and feed["mutants"]["tried"]
     shown = CliRunner().invoke(group, ["inspect", str(whole)], catch_exceptions=False).stdout
-    assert "(a simulation)" in shown and "what became of them" in shown
+    assert "(SIMULATED)" in shown and "what became of them" in shown
 
 
 def test_replies_written_by_hand_become_problems_or_are_lost_for_what_is_wrong_with_them(played: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from simulation.scripted_server import Refusal, ScriptedServer
 
 from evosyn.chat import Request
 from evosyn.domains import load_pools
@@ -19,7 +20,6 @@ from evosyn.ports import Sandbox
 from evosyn.reading.conclusions import of_evaluation
 from evosyn.records import Json, Pool, Problem, Testing
 from evosyn.rundir import RunDir
-from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.train.evaluate import (
     BenchOutcome,
     Result,

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from simulation.scripted_server import ScriptedServer
 
 from evosyn.chat import Request
-from evosyn.cli.calibrate import command as calibrate
 from evosyn.cli.export import command as export
 from evosyn.cli.inspect import command as inspect
 from evosyn.configs.loading import load_config
@@ -28,7 +28,6 @@ from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.rates import RowRate, calibrations, folder_of, in_band, rate_events
 from evosyn.rundir import RunDir
-from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.train import tiny
 from evosyn.train.calibrate import header_of, measure, report_of
 from evosyn.train.config import CalibrateConfig, RlvrConfig
@@ -264,11 +263,3 @@ def test_a_served_student_is_paid_once_and_its_rates_make_the_band_of_an_export(
 
 def path_of(data: Path, count: int) -> str:
     return next(one.path.name for one in calibrations(data, "evosyn") if one.header["samples"] == count)
-
-
-def test_rows_that_the_simulation_does_not_solve_are_refused_before_anything_is_written(tmp_path: Path) -> None:
-    write_dataset(tmp_path / "data", "evosyn", [replace(one, domain="environment") for one in samples()])
-    words = [str(tmp_path / "data"), "--teacher", "offline"]
-    refused = CliRunner().invoke(calibrate, words, standalone_mode=False).exception
-    assert isinstance(refused, UsageError) and "no rows of environment; name the student with --model" in str(refused)
-    assert not (tmp_path / "data" / "calibration").exists()

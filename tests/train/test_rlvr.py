@@ -75,7 +75,7 @@ def test_each_algorithm_trains_and_reports(
     assert [row["step"] for row in read_metrics(out / "metrics.jsonl")] == [1, 2, 3]
     assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "model" / "config.json").is_file()
-    assert "simulation" in (out / "model" / "README.md").read_text()
+    assert "SIMULATED" in (out / "model" / "README.md").read_text()
     assert train_rlvr(asked, out, sandbox) == json.loads((out / "report.json").read_text())
 
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from simulation import AGENT
 
 from evosyn import tool_environments
 from evosyn.cli import group
 from evosyn.dataset import read_dataset, write_dataset
-from evosyn.domains import domain
+from evosyn.domains import check_task, domain
 from evosyn.domains.tool_use import NAME, PLAN
 from evosyn.environments.rows import SETTING
 from evosyn.errors import UsageError
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.randomness import SeedTree
 from evosyn.synthesis.recipes.worlds import rows_of_world
+from evosyn.tasks import task_of, task_text
 from evosyn.text.tool_calls import ToolCall, spoken
 from evosyn.train import here
 from evosyn.train.rollouts import LOST, OVER, TextRollout
@@ -150,6 +153,20 @@ def test_rows_of_tool_worlds_are_a_taskset_that_plays_in_plain_text(tmp_path: Pa
     assert rollout.reply(spoken(ToolCall("finish", {}))) is None and rollout.reward() == 1.0
 
 
+def test_a_rollout_in_plain_text_reads_reasoning_as_the_process_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = spoken(ToolCall(*TASKS[0].reference[0]))
+    reply = f"Hm. {call}</think>{spoken(ToolCall('finish', {}))}"
+    (row,) = rows_of_world(read_world(WORLD), TASKS[:1], domain(NAME))
+    for own, named, over in (("think", None, True), ("none", None, False), ("none", "think", True)):
+        if named:
+            monkeypatch.setenv("EVOSYN_REASONING", named)
+        rollout = TextRollout(task_text(replace(task_of(row, check_task), reasoning=own)))
+        assert (rollout.reply(reply) is None) is over, (own, named)
+    monkeypatch.setenv("EVOSYN_REASONING", "thinkk")
+    with pytest.raises(UsageError, match=r"EVOSYN_REASONING.*'think'"):
+        rollout.reply(call)
+
+
 @needs_train
 @pytest.mark.train
 @pytest.mark.long
@@ -165,7 +182,7 @@ def test_trls_trainer_takes_three_steps_in_a_tool_world(tmp_path: Path) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     rolled, calls = tmp_path / "rolled", []
-    line = ["world", "rollout", WORLD, "--agent", "gold", "--limit", "4", "--out", str(rolled)]
+    line = ["world", "rollout", WORLD, "--agent", f"{AGENT}:gold", "--limit", "4", "--out", str(rolled)]
     assert CliRunner().invoke(group, line, catch_exceptions=False).exit_code == 0
     tiny.build(tmp_path / "model", read_dataset(rolled), TinyConfig(warm_steps=0), SeedTree(0))
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model", padding_side="left")

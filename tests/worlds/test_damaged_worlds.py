@@ -30,7 +30,6 @@ from evosyn.synthesis.worlds.finishing import write_files
 from evosyn.worlds.tools.checking import WorldFault, check_world
 from evosyn.worlds.tools.files import read_graph, read_tasks, read_world, seal, write_world
 from evosyn.worlds.tools.graph import find_graph
-from evosyn.worlds.tools.in_process import InProcessPlayer
 from evosyn.worlds.tools.playing import Player
 from evosyn.worlds.tools.tasks import make_tasks
 
@@ -57,39 +56,32 @@ TESTINGS = {
 }
 
 
-class EitherPlayer(Player):
-    """In this process where the tools are those that were written here, else in the sandbox."""
-
-    def __init__(self, sandbox):
-        super().__init__(sandbox)
-        self.here = InProcessPlayer([one.source for one in WORLD.tools])
-
-    def play(self, world, plays):
-        known = {one.source for one in WORLD.tools}
-        return (self.here if {one.source for one in world.tools} <= known else super()).play(world, plays)
+@pytest.fixture(scope="module")
+def sandbox():
+    with open_sandbox(workers=2) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
-def checked():
+def checked(sandbox):
     """What a check of a directory comes to, as the command tells it."""
-    with open_sandbox(workers=2) as sandbox:
-        player, judge = EitherPlayer(sandbox), Judge(sandbox, {NAME: domain(NAME)}, Limits(cpu_s=1.0, budget_s=3.0))
+    player, judge = Player(sandbox), Judge(sandbox, {NAME: domain(NAME)}, Limits(cpu_s=1.0, budget_s=3.0))
 
-        def check(folder) -> list[WorldFault]:
-            found = check_world(str(folder), player)
-            faults = [*found.faults, *examining.testing_faults(str(folder), judge)]
-            return [*faults, *examining.dataset_faults(str(folder), domain(TOOL_USE))]
+    def check(folder) -> list[WorldFault]:
+        found = check_world(str(folder), player)
+        faults = [*found.faults, *examining.testing_faults(str(folder), judge)]
+        return [*faults, *examining.dataset_faults(str(folder), domain(TOOL_USE))]
 
-        yield check
+    return check
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory, sandbox):
     folder = tmp_path_factory.mktemp("made") / "w"
     write_files(folder, WORLD)
     write_atomic(folder / "testings.yaml", yaml.safe_dump(TESTINGS, sort_keys=False))
     world = read_world(str(folder))
-    player = InProcessPlayer([one.source for one in world.tools])
+    player = Player(sandbox)
     graph = find_graph(world, player, SeedTree(0))
     tasks = make_tasks(world, graph, player, 2, SeedTree(0)).tasks
     write_world(str(folder), folder, graph, tasks)

@@ -10,7 +10,6 @@ from evosyn.jobs import Limits
 from evosyn.sandbox import open_sandbox
 from evosyn.worlds.tools.diff import unchanged
 from evosyn.worlds.tools.gate import fault
-from evosyn.worlds.tools.in_process import InProcessPlayer
 from evosyn.worlds.tools.playing import Play, Player, ToolCalled, minutes
 
 HONEST = ("buy", {"item_id": "I1000", "count": 2})
@@ -235,12 +234,10 @@ def test_a_text_of_any_depth_and_length_is_read_at_once():
     ],
 )
 @pytest.mark.parametrize("query", ["one", "all"])
-@pytest.mark.parametrize("here", [False, True], ids=["in the sandbox", "in our process"])
-def test_what_reads_cannot_write_whatever_its_text(sandbox, sql, query, here):
+def test_what_reads_cannot_write_whatever_its_text(sandbox, sql, query):
     """Past the gate, and after a call that wrote."""
     source = f"def lent(db):\n    db.run('UPDATE item SET sold = 1')\n    db.{query}({sql!r})\n    return 1\n"
     world = shop(BUY, lent=source)
-    player = InProcessPlayer([one.source for one in world.tools]) if here else Player(sandbox)
-    found = player.one(world, Play(rows(), minutes([("lent", {}), HONEST])))
+    found = Player(sandbox).one(world, Play(rows(), minutes([("lent", {}), HONEST])))
     assert found.calls[0].outcome == "failed" and "not authorized" in found.calls[0].detail
     assert found.calls[1].outcome == "ok" and [row["sold"] for row in found.rows["item"]] == [2, 0, 0]

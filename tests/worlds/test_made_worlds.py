@@ -13,6 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from simulation import TEACHER
+from simulation.world_author.grammar import office
+from simulation.world_author.replies import _break
 
 from evosyn.cli.world import command
 from evosyn.domains import domain, load_pools
@@ -23,8 +26,6 @@ from evosyn.jsonlines import read_lines
 from evosyn.randomness import SeedTree
 from evosyn.records import ParsedCall, PassMatrix
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.world_author.grammar import office
-from evosyn.simulation.world_author.replies import _break
 from evosyn.synthesis.recipes.made_worlds import estimate, names_of
 from evosyn.synthesis.worlds.asking import WorldName, read_tables, read_tools, tables_request, tools_request
 from evosyn.synthesis.worlds.choosing import agreement_of
@@ -167,7 +168,8 @@ def test_calls_are_known_before_anything_is_asked():
     assert believed["calls"] == 22 and believed["calls_at_most"] == 44 and believed["a_tool"] == 1
 
 
-SMALL = ("bike-rental", "--tasks", "2", "-M", "3", "-N", "3", "--strategy", "codet_medoid", "--quiet")
+SMALL = ("bike-rental", "--tasks", "2", "-M", "3", "-N", "3", "--strategy", "codet_medoid", "--quiet",
+         "--teacher", TEACHER)  # fmt: skip
 
 
 def line(out, *more):
@@ -200,7 +202,7 @@ def test_chosen_tools_are_right_and_drawn_ones_often_not(tmp_path):
     """Of the bundled names, with the default strategy, as far as 200 drawn calls of each tool show."""
     out = tmp_path / "made"
     line = [sys.executable, "-m", "evosyn", "world", "make", "builtin:domains", "--out", str(out), "--set", "tasks=0"]
-    subprocess.run([*line, "--quiet"], check=True, capture_output=True, timeout=1800)
+    subprocess.run([*line, "--teacher", TEACHER, "--quiet"], check=True, capture_output=True, timeout=1800)
     report = json.loads((out / "report.json").read_text())
     asked, kept = report["tools"]["asked"], report["tools"]["kept"]
     assert report["simulated"] is True and asked == kept + sum(report["tools"]["dropped"].values())

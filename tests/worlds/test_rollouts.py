@@ -4,9 +4,9 @@ import asyncio
 import json
 
 import pytest
+from simulation.agents import ScriptedConfig, create
 from tool_shop import FIND, rows, shop
 
-from evosyn.agents.scripted import ScriptedAgent
 from evosyn.agents.tool_ways import RULES, ToolWays
 from evosyn.chat import Reply
 from evosyn.crossexec.judge import Cell
@@ -14,7 +14,7 @@ from evosyn.dataset import read_dataset
 from evosyn.domains.tool_use import MOST_CALLS, PLAN, ToolTask, place_in, task_payload
 from evosyn.errors import UsageError
 from evosyn.jobs import ItemOutcome, Status
-from evosyn.randomness import SeedTree
+from evosyn.ports import AgentTools
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.synthesis.recipes import worlds as recipe
 from evosyn.synthesis.recipes.worlds import (
@@ -45,26 +45,38 @@ def bench():
         yield opened
 
 
-def planned(name="library", agent="gold", user="none", tasks=FEW, episodes=1):
+@pytest.fixture
+def scripted(bench, monkeypatch):
+    """The bench with an agent that follows a script."""
+
+    def follow(script):
+        made = create(AgentTools(), ScriptedConfig(script=script))
+        monkeypatch.setattr(bench, "agent", lambda: made)
+        return bench
+
+    return follow
+
+
+def planned(name="library", user="none", tasks=FEW, episodes=1):
     source = f"builtin:{name}"
-    return RolloutPlan(read_world(source), read_tasks(source)[:tasks], agent, user, episodes, 0)
+    return RolloutPlan(read_world(source), read_tasks(source)[:tasks], user, episodes, 0)
 
 
 @pytest.mark.parametrize("name", bundled())
 @pytest.mark.parametrize(("agent", "worth"), [("gold", 1.0), ("noop", 0.0), ("greedy-distractor", 0.0)])
-def test_scripted_agents_are_paid_what_they_deserve(bench, name, agent, worth):
-    plan = planned(name, agent)
-    report = figures(plan, roll_out(bench, plan), agent)
+def test_scripted_agents_are_paid_what_they_deserve(scripted, name, agent, worth):
+    plan = planned(name)
+    report = figures(plan, roll_out(scripted(agent), plan), agent)
     assert report["avg@1"] == report["pass^1"] == worth
     assert report["unknown"] == report["invalid_calls"] == 0 and report["simulated"]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("agent", "low", "high"), [("gold", 1, 1), ("noop", 0, 0), ("greedy-distractor", 0, 0), ("random", 0, 0.01), ("sloppy:0.2", 0.3, 0.9)])  # fmt: skip
-def test_the_acceptance_table(bench, agent, low, high):
-    rates = []
+def test_the_acceptance_table(scripted, agent, low, high):
+    rates, bench = [], scripted(agent)
     for name in bundled():
-        plan = planned(name, agent, tasks=None, episodes=2)
+        plan = planned(name, tasks=None, episodes=2)
         rates.append(figures(plan, roll_out(bench, plan), agent)["avg@2"])
     assert low <= sum(rates) / len(rates) <= high
 
@@ -94,7 +106,8 @@ class Lost:
         return [(ItemOutcome(Status.INFRASTRUCTURE, detail="gone"),) for _ in jobs]
 
 
-def test_an_episode_that_our_own_machinery_spoils_is_unknown_and_never_zero(bench, monkeypatch):
+def test_an_episode_that_our_own_machinery_spoils_is_unknown_and_never_zero(scripted, monkeypatch):
+    bench = scripted("gold")
     assert bench.judge  # has its sandbox
     monkeypatch.setitem(bench.__dict__, "sandbox", Lost())
     plan = planned(tasks=1)
@@ -166,11 +179,12 @@ class Speaker:
 
 
 def test_a_model_in_plain_text_makes_rows_to_learn_from(bench, monkeypatch, tmp_path):
-    plan = planned(agent=None, tasks=2)
+    plan = planned(tasks=2)
     speaker = Speaker(plan.tasks)
     monkeypatch.setattr(bench, "teacher", lambda: speaker)
+    monkeypatch.setattr(Workbench, "has_model", True)
     rolled = roll_out(bench, plan)
-    assert [one.reward for one in rolled] == [1.0, 1.0]
+    assert [one.reward for one in rolled] == [1.0, 1.0] and all(one.simulated for one in rolled)
     assert RULES in speaker.seen[0].messages[-1].content and PLAN not in speaker.seen[0].messages[-1].content
     write_rollout(tmp_path, plan, rolled, bench.domains["tool-use"], "speaker")
     samples = read_dataset(tmp_path)
@@ -221,4 +235,4 @@ def test_an_agent_has_no_more_replies_than_calls_that_are_judged():
 @pytest.mark.parametrize("name", ["golden", "sloppy:much", "noop:1", "sloppy:2"])
 def test_an_agent_that_is_none_is_refused(name):
     with pytest.raises(UsageError, match="greedy-distractor"):
-        ScriptedAgent(name, {}, SeedTree(0))
+        create(AgentTools(), ScriptedConfig(script=name))

@@ -8,9 +8,10 @@ import sys
 import time
 
 import pytest
+from simulation import AGENT
 
 FILES = ("episodes.jsonl", "report.json", "manifest.json", "dataset/evosyn.parquet")
-LINE = [sys.executable, "-m", "evosyn", "world", "rollout", "builtin:library", "--agent", "sloppy:0.2", "--user", "scripted",
+LINE = [sys.executable, "-m", "evosyn", "world", "rollout", "builtin:library", "--agent", f"{AGENT}:sloppy:0.2", "--user", "scripted",
         "--limit", "3", "--episodes", "2", "--seed", "3", "--allow-weak-sandbox"]  # fmt: skip
 
 

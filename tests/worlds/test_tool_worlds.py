@@ -19,7 +19,6 @@ from evosyn.worlds.tools.ddl import schema, statements
 from evosyn.worlds.tools.files import bundled, changed_files, read_graph, read_tasks, read_world, seal
 from evosyn.worlds.tools.gate import fault
 from evosyn.worlds.tools.graph import ToolGraph
-from evosyn.worlds.tools.in_process import InProcessPlayer, reviewed
 from evosyn.worlds.tools.kind import INVALID, OK, REJECTED, ToolPlace, ToolWorlds, action_of
 from evosyn.worlds.tools.playing import Play, Player, minutes
 from evosyn.worlds.tools.records import ToolWorld, WorldTable, state_id
@@ -413,17 +412,3 @@ ASKED = (
 def test_a_scripted_user_never_repeats_what_was_done_unless_somebody_asks_about_it(heard, said):
     user = ScriptedUser(ASKED)
     assert [user.answer(one) for one in heard] == said
-
-
-@pytest.mark.parametrize("name", bundled())
-def test_what_is_played_in_our_process_is_what_the_sandbox_plays(player, name):
-    world, tasks = read_world(f"builtin:{name}"), read_tasks(f"builtin:{name}")[:3]
-    plays = [Play(task.state, minutes(task.reference)) for task in tasks]
-    assert InProcessPlayer(reviewed()).play(world, plays) == player.play(world, plays)
-
-
-def test_a_tool_that_nobody_reviewed_is_not_even_compiled_in_our_process():
-    world = read_world("builtin:library")
-    tool = world.tools[0].model_copy(update={"source": "import os; os._exit(7)"})
-    with pytest.raises(UsageError, match="reviewed"):
-        InProcessPlayer(reviewed()).play(world.model_copy(update={"tools": (tool,)}), [Play({}, ())])

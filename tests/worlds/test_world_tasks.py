@@ -12,7 +12,6 @@ from evosyn.worlds.tools.chains import Chain, ChainStep, calls_of
 from evosyn.worlds.tools.checking import check_world
 from evosyn.worlds.tools.files import bundled, read_graph, read_tasks, read_world
 from evosyn.worlds.tools.graph import Edge, ToolGraph, find_graph
-from evosyn.worlds.tools.in_process import InProcessPlayer
 from evosyn.worlds.tools.playing import Play, Player
 from evosyn.worlds.tools.records import ToolWorld
 from evosyn.worlds.tools.tasks import TaskPlan, make_tasks, ungrounded
@@ -73,13 +72,13 @@ def test_no_chain_that_nobody_ran_begins_as_an_earlier_one_is(player):
     assert set(made.failing) == fails
 
 
-def test_a_believed_chain_that_never_ends_counts_as_one_that_fails():
+def test_a_believed_chain_that_never_ends_counts_as_one_that_fails(player):
     """It is no task, since it leaves nothing; left out of the share, tools that hang would look right."""
     world = shop(BUY.replace("if count < 1", "while count > 2:\n        pass\n    if count < 1"))
-    graph = find_graph(shop(), InProcessPlayer([one.source for one in shop().tools]), SeedTree(0))
+    graph = find_graph(shop(), player, SeedTree(0))
     with open_sandbox(workers=2) as opened:
-        player = Player(opened, Limits(cpu_s=0.5))
-        made = make_tasks(world, graph, player, 2, SeedTree(1), TaskPlan((1,), executed=False))
+        brief = Player(opened, Limits(cpu_s=0.5))
+        made = make_tasks(world, graph, brief, 2, SeedTree(1), TaskPlan((1,), executed=False))
     lost = made.dropped["chain-lost"]
     assert lost and made.failing_share == (len(made.failing) + lost) / (len(made.tasks) + lost) > 0
 

@@ -17,7 +17,11 @@ def accepts(declared: Answer, given: Answer, tolerance: Fraction | None = None) 
     """Whether an answer is the declared one, up to an absolute or relative difference of numbers; None for the rules of
     roundings."""
     letter = option_of(declared) if isinstance(declared, Polynomial) else ""
-    if declared == given or (letter and letter == option_of(given)):
+    return bool(letter and letter == option_of(given)) or _is(declared, given, tolerance)
+
+
+def _is(declared: Answer, given: Answer, tolerance: Fraction | None) -> bool:
+    if declared == given or (_size(declared) is not None and _size(declared) == _size(given)):
         return True
     if isinstance(declared, Equation):
         if isinstance(given, Equation):
@@ -26,9 +30,9 @@ def accepts(declared: Answer, given: Answer, tolerance: Fraction | None = None) 
             if given.name != declared.name or given.value is None:
                 return False
             given = given.value
-        return bool(declared.name) and declared.value is not None and accepts(declared.value, given, tolerance)
+        return bool(declared.name) and declared.value is not None and _is(declared.value, given, tolerance)
     if isinstance(given, Equation):
-        return isinstance(given.value, Number | Several) and accepts(declared, given.value, tolerance)
+        return isinstance(given.value, Number | Several) and _is(declared, given.value, tolerance)
     if isinstance(declared, Number) and isinstance(given, Number):
         return _is_number(declared, given, tolerance)
     if isinstance(declared, Several) and isinstance(given, Several):
@@ -42,9 +46,9 @@ def _is_list(declared: Several, given: Several, tolerance: Fraction | None) -> b
         declared, given = one, other
     if declared.brackets != given.brackets or len(declared.items) != len(given.items):
         return False
-    if declared.brackets not in ("", "∪"):
-        return all(accepts(*pair, tolerance) for pair in zip(declared.items, given.items, strict=True))
-    return _can_be_paired([[accepts(item, found, tolerance) for found in given.items] for item in declared.items])
+    if declared.brackets not in ("", "∪", "or", "≠"):
+        return all(_is(*pair, tolerance) for pair in zip(declared.items, given.items, strict=True))
+    return _can_be_paired([[_is(item, found, tolerance) for found in given.items] for item in declared.items])
 
 
 def _in_order(several: Several) -> Several:
@@ -53,6 +57,18 @@ def _in_order(several: Several) -> Several:
     if len(named) < len(several.items):
         return several
     return Several("()", tuple([value for _, value in sorted(named.items())]))
+
+
+def _size(answer: Answer) -> tuple[str, Fraction] | None:
+    """What a measure is in the smallest unit of its kind; parts that get smaller, as in `1 h 30 min`, add up."""
+    parts = answer.items if isinstance(answer, Several) and not answer.brackets.strip() else (answer,)
+    plain = [one for one in parts if isinstance(one, Number) and one.value.rational is not None]
+    sizes = [units.SIZES[one.label.units] for one in plain if one.label.units in units.SIZES and not one.label.counted]
+    values = [Fraction(one.value.rational or 0) * size for one, (_, size) in zip(plain, sizes, strict=False)]
+    if not len(values) == len(sizes) == len(parts) or len({kind for kind, _ in sizes}) > 1:
+        return None
+    falls = all(0 <= value < size for value, (_, size) in zip(values[1:], sizes, strict=False))
+    return (sizes[0][0], sum(values, Fraction(0))) if falls else None
 
 
 def _can_be_paired(taken: Sequence[Sequence[bool]]) -> bool:

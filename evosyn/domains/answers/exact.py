@@ -1,26 +1,25 @@
 """Exact numbers and polynomials: sums of rational multiples of square roots, powers of pi and of letters. Bounded work.
 
 Square roots of distinct square-free integers are linearly independent over the rationals (Besicovitch 1940), pi is
-transcendental and letters are free, so two values are equal where their terms are.
+transcendental and letters are free, so values are equal whose terms are; other roots are letters to themselves.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 BITS = 1024
 """Of a numerator and of a denominator."""
 LARGEST_ROOT = 10**12
-"""Of what a square root that does not come out is taken of: its square part is found by trial division."""
+"""Of what a root that does not come out is taken of: its part that is a power is found by trial division."""
 LARGEST_FACTORIAL = 100
-LARGEST_EXPONENT = 4096
+LARGEST_EXPONENT, LARGEST_ROOT_DEGREE, LARGEST_LOG_DENOMINATOR = 4096, 50, 12
 LARGEST_POWER = 100
 """Of pi."""
 MOST_LETTERS, LARGEST_DEGREE, MOST_TERMS = 6, 12, 200
@@ -29,6 +28,7 @@ WORK = 800
 """Products of two fractions that one answer may cost; those with letters count twice."""
 ROOT_WORK, DIVISIONS = 40, 25
 """What a root costs beside, and the trial divisions that cost as much as one product."""
+Letters: TypeAlias = tuple[tuple[str, int | Fraction], ...]
 _PRECISION = 80
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534")
 _COMPARED = Decimal(10) ** 40
@@ -44,7 +44,7 @@ class Unit(NamedTuple):
 
     root: int
     pi: int
-    letters: tuple[tuple[str, int], ...] = ()
+    letters: Letters = ()
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,10 @@ def approximate(value: Exact) -> Fraction | None:
         return value.rational
     with localcontext() as context:
         context.prec = _PRECISION
-        parts = [_decimal(factor) * Decimal(unit.root).sqrt() * _PI**unit.pi for unit, factor in value.terms]
+        units = [Decimal(unit.root).sqrt() * _PI**unit.pi for unit, _ in value.terms]
+        parts = [
+            part * factor.numerator / factor.denominator for part, (_, factor) in zip(units, value.terms, strict=True)
+        ]
         return None if any(abs(part) > _COMPARED for part in parts) else Fraction(sum(parts))
 
 
@@ -93,8 +96,8 @@ ONE = Unit(1, 0)
 PI = Exact(((Unit(1, 1), Fraction(1)),))
 
 
-def letter(name: str) -> Exact:
-    return Exact(((Unit(1, 0, ((name, 1),)), Fraction(1)),))
+def letter(name: str, power: int | Fraction = 1) -> Exact:
+    return Exact(((Unit(1, 0, ((name, power if power % 1 else int(power)),)), Fraction(1)),))
 
 
 def exact(value: Fraction | int) -> Exact:
@@ -145,22 +148,50 @@ class Arithmetic:
         return found if exponent.denominator == 1 else self.root(found, exponent.denominator)
 
     def root(self, a: Exact, degree: int) -> Exact:
-        value = a.rational
-        if value is None or value < 0 or degree < 2:
-            raise Unreadable("a root")
+        """Of what is no number and no product with letters, and does not come out, it is a letter of its own."""
+        ((unit, factor), *more) = a.terms or ((ONE, Fraction(0)),)
+        below = factor < 0 and not more
+        if not 2 <= degree <= LARGEST_ROOT_DEGREE or "(" in "".join(a.letters) or (below and degree % 2 == 0):
+            raise Unreadable("a large degree, a root within a root, or one of what is below 0")
         self._pay(ROOT_WORK)
-        if degree == 2:
-            square = value.numerator * value.denominator
-            self._pay(round(min(square, LARGEST_ROOT) ** (1 / 3)) // DIVISIONS)
-            outside, inside = _square_part(square)
-            return _sum([(Unit(inside, 0), Fraction(outside, value.denominator))])
-        return exact(Fraction(_whole_root(value.numerator, degree), _whole_root(value.denominator, degree)))
+        if below:
+            return self.times(exact(-1), self.root(Exact(((unit, -factor),)), degree))
+        if unit.letters and not more:
+            found = self.root(Exact(((unit._replace(letters=()), factor),)), degree)
+            for name, power in unit.letters:
+                if power.numerator % 2 < (Fraction(power) / degree).numerator % 2:
+                    raise Unreadable("an absolute value")
+                found = self.times(found, letter(name, Fraction(power) / degree))
+            return found
+        if unit != ONE or more:
+            return letter(repr(a.terms), Fraction(1, degree))
+        self._pay(round(min(factor.numerator * factor.denominator, LARGEST_ROOT) ** (1 / 3)) // DIVISIONS)
+        above, rest = _power_part(factor.numerator, degree)
+        by, more_rest = _power_part(factor.denominator, degree)
+        outside, inside = _power_part(rest * more_rest ** (degree - 1), degree)
+        number = exact(Fraction(above * outside, by * more_rest))
+        if degree == 2 or inside == 1:
+            return self.times(number, Exact(((Unit(inside, 0), Fraction(1)),)))
+        return self.times(number, letter(f"({inside})", Fraction(1, degree)))
 
     def factorial(self, a: Exact) -> Exact:
         value = a.rational
         if value is None or not a.is_whole or not 0 <= value <= LARGEST_FACTORIAL:
             raise Unreadable("a factorial")
         return exact(math.factorial(int(value)))
+
+    def logarithm(self, base: Exact, a: Exact) -> Exact:
+        self._pay(ROOT_WORK)
+        by, value = base.rational, a.rational
+        if not by or not value or min(by, value) < 0:
+            raise Unreadable("no real logarithm")
+        bits = (by.numerator * by.denominator).bit_length()
+        log, of_base = (math.log(one.numerator) - math.log(one.denominator) for one in (value, by))
+        for below in range(1, LARGEST_LOG_DENOMINATOR + 1) if of_base else ():
+            above = round(below * log / of_base)
+            if abs(above) * bits <= 2 * BITS * below and by**above == value**below:
+                return exact(Fraction(above, below))
+        raise Unreadable("a logarithm that is not rational")
 
     def _pay(self, work: int) -> None:
         self._left -= work
@@ -176,11 +207,13 @@ def _products(a: Exact, b: Exact) -> Iterator[tuple[Unit, Fraction]]:
             yield Unit(root, one.pi + other.pi, _powers(one.letters, other.letters)), x * y * common
 
 
-def _powers(one: tuple[tuple[str, int], ...], other: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+def _powers(one: Letters, other: Letters) -> Letters:
     if not one or not other:
         return one or other
-    found = Counter(dict(one))
-    found.update(dict(other))
+    found = dict(one)
+    for name, power in other:
+        power += found.get(name, 0)
+        found[name] = power if power % 1 else int(power)
     return tuple(sorted((name, power) for name, power in found.items() if power))
 
 
@@ -191,7 +224,7 @@ def _sum(parts: Iterable[tuple[Unit, Fraction]]) -> Exact:
         bits = max(total.numerator.bit_length(), total.denominator.bit_length())
         if bits > BITS or unit.root > LARGEST_ROOT or abs(unit.pi) > LARGEST_POWER:
             raise Unreadable("too many digits")
-        if unit.letters and sum(abs(power) for _, power in unit.letters) > LARGEST_DEGREE:
+        if unit.letters and sum(max(power, -power) for _, power in unit.letters) > LARGEST_DEGREE:
             raise Unreadable("a degree")
         found[unit] = total
     value = Exact(tuple(sorted((unit, factor) for unit, factor in found.items() if factor)))
@@ -200,32 +233,18 @@ def _sum(parts: Iterable[tuple[Unit, Fraction]]) -> Exact:
     return value
 
 
-def _square_part(value: int) -> tuple[int, int]:
-    """Integers a and b with a * a * b == value, b square-free (0 and 1 for 0)."""
+def _power_part(value: int, degree: int) -> tuple[int, int]:
+    """Integers a and b with a**degree * b == value and b without such a power (0 and 1 for 0)."""
     whole = math.isqrt(value)
-    if whole * whole == value:
+    if degree == 2 and whole * whole == value:
         return whole, 1
     if value > LARGEST_ROOT:
         raise Unreadable("a root of a large number")
     outside, inside, by = 1, 1, 2
     while by * by * by <= value:
-        while value % (by * by) == 0:
-            value, outside = value // (by * by), outside * by
-        if value % by == 0:
-            value, inside = value // by, inside * by
-        by += 1
+        times = 0
+        while value % by == 0:
+            value, times = value // by, times + 1
+        outside, inside, by = outside * by ** (times // degree), inside * by ** (times % degree), by + 1
     whole = math.isqrt(value)  # what is left has two prime factors at most
-    return (outside * whole, inside) if whole * whole == value else (outside, inside * value)
-
-
-def _whole_root(value: int, degree: int) -> int:
-    if value.bit_length() > 50 or degree > 50:
-        raise Unreadable("a root of a large number")
-    found: int = round(value ** (1 / degree))
-    if found**degree != value:
-        raise Unreadable("a root that does not come out")
-    return found
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
+    return (outside * whole, inside) if degree == 2 and whole * whole == value else (outside, inside * value)

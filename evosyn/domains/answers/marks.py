@@ -1,4 +1,4 @@
-"""Where the final answer of a reply stands: in its last box, behind `####` on its last line, or behind "answer is".
+"""Where a final answer stands: in the last box or tag of a reply, behind `####` on its last line, or behind "answer".
 
 All is linear in the text.
 """
@@ -11,7 +11,8 @@ from evosyn.domains.answers.plain import LONGEST
 from evosyn.domains.answers.reading import Number, Words, read_answer
 
 MARK = "####"
-_BRACES = re.compile(r"\\(?:boxed|fbox)\s*\{|\\.|[{}]", re.S)
+_BRACES = re.compile(r"\\(?:boxed|fbox)(?:\s*\{|\s+(-?\d+(?:[.,]\d+)*)(?=[.,]?\s*(?:$|\n|\$|\\[)\]])))|\\.|[{}]", re.S)
+"""`\\boxed 72` sets a box around 7; a number of its own that ends the line or the formula is meant as a whole."""
 _MARKED = re.compile(rf"[ \t]*{MARK}(?!#)[ \t]*(.*)")
 _SAID = re.compile(r"\banswer(?:[ \t]+is\b[ \t]*:?|(?:\*\*|__)?[ \t]*:)", re.I)
 _HEADING = re.compile(
@@ -35,6 +36,8 @@ def last_box(text: str) -> str | None:
         if sign[0] == "}":
             start = opened.pop() if opened else -1
             box = text[start : sign.start()] if start >= 0 else box
+        elif sign[1]:
+            box = sign[1]
         elif sign[0][-1] == "{" and sign[0] != "\\{":
             opened.append(-1 if sign[0] == "{" else sign.end())
     return None if box is None else box.strip()
@@ -45,6 +48,10 @@ def last_answer(text: str) -> str | None:
     box = last_box(text)
     if box is not None:
         return box
+    before, closed, _ = text.rpartition("</answer>")
+    if closed and "<answer>" in before:
+        inside = before.rpartition("<answer>")[2].strip()
+        return last_answer(inside) or inside
     marked = _MARKED.fullmatch(text.rstrip().rpartition("\n")[2])
     if marked and not _HEADING.fullmatch(marked[0]):
         said = _SAID.search(marked[1])

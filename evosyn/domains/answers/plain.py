@@ -25,22 +25,34 @@ _NUMBER_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[\s-]+and)?[\s-]+(?:{_WORD}))*\
 _SCALED = re.compile(rf"(?<=\d)\s*\b({'|'.join(_SCALES)}|dozen)s?\b", re.I)
 _PARTS = ("half", "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PART_WORDS = re.compile(rf"\b(\d+)[\s-]+(halves|fourths?|(?:{'|'.join(_PARTS)})s?)\b", re.I)
-_DRESS = re.compile(r"^[\s*`]+|[\s*`]+$|(?<!\.)\.$|^(['\"])(.*)\1$", re.S)
-"""Blanks, marks of emphasis, a full stop and quotes around an answer."""
+_DRESS = re.compile(r"^[\s*`]+|[\s*`]+$|(?<!\.)\.$|^(['\"])(.*)\1$|^<([a-z]+)>(.*)</\3>$", re.S)
+"""Blanks, marks of emphasis, a full stop, quotes and tags around an answer."""
 _SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
-_COMMAND = r"\\(?:text(?:bf|it|rm|sf)?|math(?:rm|bf|it|sf)|mbox|hbox|operatorname|boxed|fbox)"
-_WRAPPER = re.compile(rf"{_COMMAND}(?:\s*\{{((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}|\s+([A-Za-z]))")
+_FONT = "bf|it|rm|sf|tt|sc|sl|md|up|normal|em"
+_COMMAND = rf"\\(?:text(?:{_FONT})?|math(?:{_FONT})|bold(?:symbol)?|bm|emph|underline|[mhf]box|operatorname|boxed)"
+_HELD = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
+_WRAPPER = re.compile(rf"{_COMMAND}(?![A-Za-z])(?:\s*{_HELD}|\s+([A-Za-z]|-?\d+(?:[.,]\d+)*(?!\w)))")
 _MATH = re.compile(r"(?<![\\\d$])(\$\$?)(?![ $])([^$]+)(?<! )\1(?![\d$])")
 _REPEATING = re.compile(r"(\d*)\.(\d*)\\overline\s*\{?(\d+)\}?", re.A)
 _BY_BLANKS = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d,]|\s*/)", re.A)
 _REPLACED = (
-    (re.compile(r"\\[dtc]frac(?![a-zA-Z])"), r"\\frac"),
-    (re.compile(r"\\frac\s*(\d)\s*(\d)"), r"\\frac{\1}{\2}"),
+    (re.compile(rf"\\(?:text)?color\s*\{{\w+\}}|\\(?:{_FONT}|displaystyle|textstyle)(?![a-zA-Z])"), ""),
+    (re.compile(r"\\[dtc](frac|binom)(?![a-zA-Z])"), r"\\\1"),
+    (re.compile(r"\{([^{}]*)\\choose(?![a-zA-Z])([^{}]*)\}"), r"\\binom{\1}{\2}"),
+    (re.compile(r"\\(frac|binom)\s*(\d)\s*(\d)"), r"\\\1{\2}{\3}"),
+    (re.compile(r"\\(?:leqslant|leqq?|le)(?![a-zA-Z])|<=|[⩽≦]"), "≤"),
+    (re.compile(r"\\(?:geqslant|geqq?|ge)(?![a-zA-Z])|>=|[⩾≧]"), "≥"),
+    (re.compile(r"\\(?:neq?(?![a-zA-Z])|not\s*=)|(?<![\d)])!\s*="), "≠"),
+    (re.compile(r"\\lt(?![a-zA-Z])"), "<"),
+    (re.compile(r"\\gt(?![a-zA-Z])"), ">"),
     (re.compile(r"\\\{\s*\\\}|^\{\s*\}$|\\(?:emptyset|varnothing)(?![a-zA-Z])"), "∅"),
     (re.compile(r"\\([{}])"), r"\1"),
     (re.compile(r"\^\s*\{?\s*(?:\\circ(?![a-zA-Z])|°)\s*\}?|°|\\degree(?![a-zA-Z])"), " degrees "),
-    (re.compile(r"\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![a-zA-Z])|(?<!\\)\\!|\{\s*\}"), ""),
+    (re.compile(r"\\(?:left|right|[bB]igg?[lr]?)(?![a-zA-Z])|(?<!\\)\\!|\{\s*\}"), ""),
     (re.compile(r"(?<=\d)(?:\\[,;: ]|\{,\})(?=\d{3}(?!\d))"), ","),
+    (re.compile(r"[(\[]\s*\\begin\{(?:array\}\s*\{[lcr|\s]*\}|matrix\})"), r"\\begin{pmatrix}"),
+    (re.compile(r"\\end\{(?:array|matrix)\}\s*[)\]]"), r"\\end{pmatrix}"),
+    (re.compile(r"\{bmatrix\}"), "{pmatrix}"),
     (re.compile(r"\\q?quad(?![a-zA-Z])|(?<!\\)\\[,;: ]|~"), " "),
     (re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])|[×·∙⋅]"), "*"),
     (re.compile(r"(?<=\d)\s*[xX]\s*(?=\d)"), "*"),
@@ -50,6 +62,7 @@ _REPLACED = (
     (re.compile(r"\\(?:approx|simeq)(?![a-zA-Z])|[≃≅]"), "≈"),
     (re.compile(r"\\in(?![a-zA-Z])"), "∈"),
     (re.compile(r"\\cup(?![a-zA-Z])"), "∪"),
+    (re.compile(r"\\[lr]?vert(?![a-zA-Z])"), "|"),
     (re.compile(r"\\pm(?![a-zA-Z])|\+/-|(?:^|(?<=[=,])|(?<=[=,] ))\+-|\bplus or minus\b"), "±"),
     (re.compile(r"(?<!\\)\\[()\[\]]"), " "),
     (re.compile(r"\\%"), "%"),
@@ -80,7 +93,7 @@ def plain(text: str) -> str:
 
 
 def _undressed(text: str) -> str:
-    while (bare := _DRESS.sub(r"\2", text)) != text:
+    while (bare := _DRESS.sub(r"\2\4", text)) != text:
         text = bare
     return text
 
@@ -94,15 +107,12 @@ def _repeating(found: re.Match[str]) -> str:
 def in_digits(text: str) -> str:
     """A text with its number words as digits: `twenty-five` is 25, `2.5 million` is 2.5 * 10^6."""
     text = re.sub(rf"^an?\s+(?=(?:{'|'.join([*_SCALES, *_PARTS])}|dozen)\b)", "1 ", text, flags=re.I)
-    text = _SCALED.sub(lambda found: _scale(found[1].lower()), text)
+    tens = {word: f"*10^{len(str(worth)) - 1}" for word, worth in _SCALES.items()}
+    text = _SCALED.sub(lambda found: tens.get(found[1].lower(), "*12"), text)
     text = _NUMBER_WORDS.sub(lambda found: _counted(found[0].lower()), text)
     text = _PART_WORDS.sub(lambda found: f"{found[1]}/{_part(found[2].lower())}", text)
     text = re.sub(r"^half$", "1/2", text, flags=re.I)
     return re.sub(r"\b(?:minus|negative)\s+(?=\d)", "-", text, flags=re.I)
-
-
-def _scale(word: str) -> str:
-    return "*12" if word == "dozen" else f"*10^{len(str(_SCALES[word])) - 1}"
 
 
 def _counted(text: str) -> str:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from evosyn.domains.answers.exact import PI, Arithmetic, Exact, Unreadable, exact, letter
+from evosyn.domains.answers.exact import PI, Arithmetic, Exact, Unreadable, approximate, exact, letter
 from evosyn.domains.answers.units import unit
 
-DEEPEST, LARGEST_DEGREE = 24, 50
-"""Brackets within each other; of a root."""
+DEEPEST = 24
+"""Brackets within each other."""
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d*)?|\.\d+"
 _GREEK = "alpha|beta|gamma|[dD]elta|(?:var)?epsilon|z?eta|theta|lambda|mu|nu|xi|rho|sigma|tau|phi|chi|psi|[oO]mega"
@@ -29,7 +29,11 @@ _WORD = re.compile(
     r"sin|cos|tan|cot|sec|csc|log|ln|exp|lim|max|min|mod|det|gcd|lcm|and|or|if|is|it|as|at|of|to|the|for|not?|all|any|arc|sum|yes",
     re.I,
 )
-_FUNCTION = re.compile(r"(?<![\\A-Za-z])[fgh]\s*\(")
+_FUNCTION = re.compile(
+    rf"(?<![\\A-Za-z_])(?:[fgh]\s*\(|[A-Za-z]\s*\(\s*[A-Za-z]\s*\)|[A-Za-z]*d\s*{LETTER})|\\[dD]elta\s*{LETTER}"
+)
+"""Of something, or a change of it: `f(x)`, `dx`, `\\Delta x`; no product."""
+_FACTORS = ("(", "π", "√", "sqrt", "\\sqrt", "\\frac", "\\binom", "\\log")
 
 
 class Reader:
@@ -66,7 +70,7 @@ class Reader:
                 self._take()
                 divided = sign == "/"
                 found = (self._work.over if divided else self._work.times)(found, self._factor())
-            elif sign in ("(", "π", "√", "sqrt", "\\sqrt", "\\frac") or self._is_letter(sign):
+            elif sign in _FACTORS or self._is_letter(sign):
                 if divided and self._letters:
                     raise Unreadable("1/2x may be two things")
                 found = self._work.times(found, self._factor())
@@ -97,9 +101,24 @@ class Reader:
             return self._work.over(self._group(), self._group())
         if start in ("√", "sqrt", "\\sqrt"):
             degree = self._group().rational if self._next() == "[" else Fraction(2)
-            if degree is None or degree.denominator != 1 or degree > LARGEST_DEGREE:
+            if degree is None or degree.denominator != 1:
                 raise Unreadable("a degree")
             return self._work.root(self._atom() if start == "√" else self._group(), int(degree))
+        if start == "\\binom":
+            a, b, work = self._group(), self._group(), self._work
+            rest = work.plus(a, work.times(exact(-1), b))
+            return work.over(work.factorial(a), work.times(work.factorial(b), work.factorial(rest)))
+        if start == "|":
+            found = self._closed("|")
+            size = approximate(found)
+            if size is None or 0 < abs(size) < Fraction(1, 10**30):
+                raise Unreadable("has no sign")
+            return found if size >= 0 else self._work.times(exact(-1), found)
+        if start in ("log", "\\log") and self._take() == "_":
+            found = self._work.logarithm(self._group(), self._atom())
+            if self._next() in ("^", "!", "*", "/", *_FACTORS) or self._is_letter(self._next()):
+                raise Unreadable("a logarithm of one factor or of more")
+            return found
         if start[:1].isdecimal() or (start[:1] == "." and len(start) > 1):
             return self._mixed(start)
         if self._is_letter(start):
@@ -118,7 +137,9 @@ class Reader:
         return self._work.plus(found, self._atom()) if _WHOLE_FRACTION.match(self._text, self.place) else found
 
     def _group(self) -> Exact:
-        """What stands in brackets, or one digit."""
+        """What stands in brackets, or one digit or letter."""
+        if self._is_letter(self._next()):
+            return self._atom()
         sign = self._take()
         if sign in CLOSING:
             return self._closed(CLOSING[sign])

@@ -24,10 +24,16 @@ FEWEST_DIGITS = 6
 _TEN = r"\s*\*\s*10\s*\^\s*\{?\s*([+-]?\d{1,3})\s*\}?"
 _DECIMAL = re.compile(rf"([+-]?)\s*({NUMBER})(?:[eE]([+-]?\d{{1,3}})|{_TEN})?", re.A)
 _PERCENT = re.compile(r"\s*(?:%|per ?cent\b)", re.I)
-_JOINED = re.compile(r"\d+([-/])\d+\1\d+", re.A)
-"""A date, a score or a number of a telephone: no differences and no fractions."""
+_JOINED = re.compile(
+    rf"(?as)(?!(\d+)-\1$)(?:[a-z]{{3}}\s+)?(?:(?:{NUMBER})(?:\s*-\s*(?:{NUMBER}))+|\d+/\d+(?:/\d+|\s*-\s*\d+/\d+))"
+    r"\s*(?:(?!sqrt)[a-zA-Z%].*)?"
+)
+"""A range, a date, a score or a number of a telephone: no differences and no fractions."""
+_COMPOUND = re.compile(rf"(?:(?:{NUMBER})\s*[a-zA-Z]+\.?\s*){{2,}}", re.A)
+_MATRIX = re.compile(r"\\begin\{([a-zA-Z]?matrix)\}(.*)\\end\{\1\}", re.S)
 _GLUED = re.compile(r"/?[A-Za-z](?![A-Za-z])")
-_DENIED = re.compile(r"[<>≠≤≥]|(?<![\d)])!\s*=|:=|\\(?:neq?|leq?|geq?|lt|gt|not|equiv)(?![a-zA-Z])|\bnot\b", re.I)
+_DENIED = re.compile(r":=|\\(?:not|equiv)(?![a-zA-Z])|\bnot\b", re.I)
+_RELATION = re.compile(r"[<>≠≤≥]")
 _HEDGE = re.compile(r"^\s*(?:≈|(?:approximately|approx\.?|about|roughly|only|exactly)\s)\s*", re.I)
 _BETWEEN = re.compile(r"\s+(?:and|or)\s+|;", re.I)
 _RATIO = re.compile(r"\s*:\s*|\s+to\s+", re.I)
@@ -38,7 +44,8 @@ _ANOTHER = re.compile(r"(?:or|and|nor|not|but)\b|[-+,;/&=^*∪]|.*\([A-Z]\)", re
 """Behind an option: it is not the only one, or none at all."""
 _NAME = re.compile(
     rf"{LETTER}|(?:[fghpqFGHPQRSTVACEN](?:_\w|\^\{{?-1\}}?|')*|gcd|lcm|max|min|area)\([^()=]*\)|[A-Z]{{2,4}}|\|[A-Z]{{2}}\|"
-    r"|\\overline\s*\{?[A-Z]{2}\}?|m?\s*(?:\\angle|∠|\\triangle)\s*[A-Z]{1,3}|sum|age|gcd|lcm|max|min|tax|tip|ans",
+    r"|\\overline\s*\{?[A-Z]{2}\}?|m?\s*(?:\\angle|∠|\\triangle)\s*[A-Z]{1,3}|sum|age|gcd|lcm|max|min|tax|tip|ans|d[a-z]/d[a-z]"
+    r"|\\frac\s*\{\s*d\s*[a-z]\s*\}\s*\{\s*d\s*[a-z]\s*\}",
     re.A,
 )
 _FOLDED = re.compile(r"(?<![^\W\d_])(?<![\\\d])(?<!\d )(?:[^\W\d_][a-z]+|[A-Z]{3,}|NO)(?![^\W\d_])")
@@ -88,7 +95,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Several:
-    """Items in brackets, or with a sign between them; "" and `∪` where the order is of no matter."""
+    """Items in brackets, or with signs or words between them, or the rows of a matrix."""
 
     brackets: str
     items: tuple[Answer, ...]
@@ -150,28 +157,52 @@ def _whole(text: str, work: Arithmetic, deep: int) -> Answer:
         text = next(filter(None, option.groups()))
     elif option is not None and not _ANOTHER.match(option[4]):
         return _words(text, next(filter(None, option.groups())).upper())
+    if (matrix := _MATRIX.fullmatch(text)) is not None and deep:
+        rows = [row.split("&") for row in re.split(r"\\\\(?:\[\w+\])?", matrix[2]) if row.strip()]
+        read = [Several("&", tuple([_whole(cell.strip(), work, deep - 1) for cell in row])) for row in rows]
+        return Several(matrix[1], tuple(read))
     brackets, inside = _bracketed(text)
     parts, unions = _parts(inside, bool(brackets)), text.split("∪")
     if len(parts) == 1 and len(unions) > 1:
         brackets, parts = "∪", [part.strip() for part in unions]
     elif len(parts) == 1 and text.count("±") == 1:
         brackets, parts = "", [text.replace("±", sign).strip() for sign in "+-"]
+    elif len(parts) == 1 and _COMPOUND.fullmatch(text):
+        brackets, parts = " ", re.split(r"(?<=[a-zA-Z.])\s*(?=\d)", text)
     if len(parts) == 1 or len(parts) > MOST_ITEMS or not deep:
         return _one(text, work, deep) if len(parts) == 1 else _words(text)
     items = tuple([_whole(part, work, deep - 1) for part in parts])
+    if brackets == " " and not all(isinstance(item, Number) for item in items):
+        return _one(text, work, deep)
     unordered = brackets == "{}" or all(isinstance(item, Equation) for item in items)
+    if not brackets and any(isinstance(item, Several) and _RELATION.match(item.brackets) for item in items):
+        joined = re.findall(r"\b(?:and|or)\b", text.lower())
+        brackets = " ".join(joined) if "or" in joined else ""
     return Several("" if unordered else brackets, items)
 
 
 def _one(text: str, work: Arithmetic, deep: int) -> Answer:
     try:
-        if _DENIED.search(text) or _JOINED.fullmatch(text):
+        if _DENIED.search(text):
             return _words(text)
+        if _RELATION.search(text):
+            return _relation(text, work)
         if "=" in text or "≈" in _HEDGE.sub("", text):
             return _equation(text, work, deep)
-        return _ratio(text, work) if _RATIO.search(text) else _value(text, work)
+        found = _ratio(text, work) if _RATIO.search(text) else _value(text, work)
+        return _words(text) if isinstance(found, Number) and _JOINED.fullmatch(text) else found
     except (Unreadable, RecursionError):
         return _words(text)
+
+
+def _relation(text: str, work: Arithmetic) -> Several:
+    """Inequalities, the smaller side first: `3 > x` is `x < 3`."""
+    sides, signs = [side.strip() for side in _RELATION.split(text)], "".join(_RELATION.findall(text))
+    if set(signs) <= set(">≥"):
+        sides, signs = sides[::-1], signs[::-1].replace(">", "<").replace("≥", "≤")
+    if not all(sides) or "=" in text or not (signs == "≠" or set(signs) <= set("<≤")):
+        raise Unreadable("a side is missing, or signs of two directions")
+    return Several(signs, tuple([_or_none(_value, side, work) or _words(side) for side in sides]))
 
 
 def _bracketed(text: str) -> tuple[str, str]:
@@ -280,7 +311,7 @@ def _number(text: str, work: Arithmetic) -> Number:
     glued = not behind and _GLUED.match(rest) is not None
     if re.match(r"[KkB](?!\w)" if not behind else r"\w", rest):
         raise Unreadable("5K may be 5000")
-    label = units.label(f"{behind} {rest[percent.end() :] if percent else rest}")
+    label = units.label(f"{behind} {rest[percent.end() :] if percent else rest}", few=-1 <= (value.rational or 2) <= 1)
     if percent and label.units:
         raise Unreadable("percent of a unit")
     decimal = _DECIMAL.fullmatch(text[: reader.place].strip())

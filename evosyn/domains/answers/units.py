@@ -1,4 +1,4 @@
-"""Units of measure, as products of known ones with powers, and what is counted. Nothing is converted."""
+"""Units of measure, as products of known ones with powers, their sizes, and what is counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evosyn.domains.answers.exact import Unreadable
 Product: TypeAlias = tuple[tuple[str, int], ...]
 """Names of units with their powers, sorted; none is 0."""
 
-MONEY = frozenset({"usd", "eur", "gbp", "jpy", "inr", "cny", "chf", "cent", "pound"})
+MONEY = frozenset({"usd", "eur", "gbp", "jpy", "inr", "cny", "chf", "cent", "pence", "pound"})
 _EITHER = {"pound": ("lb", "gbp"), "degree": ("celsius", "fahrenheit"), "ounce": ("oz", "floz")}
 """What a word may say that says two things: `5 pounds` are 5 lb, or £5."""
 _PREFIXES = {"k": "kilo", "M": "mega", "G": "giga", "T": "tera", "m": "milli", "c": "centi", "d": "deci"}
@@ -23,19 +23,28 @@ _BASES |= {"F": "farad", "T": "tesla", "Wh": "watthour", "bar": "bar", "lm": "lu
 _ALONE = frozenset("mgsLlNJWVAKBΩ")
 """Of one sign; another one is a letter."""
 _OTHERS = """usd dollar buck|eur euro|gbp sterling quid|pound|jpy yen|inr rupee|cny yuan|chf franc
-cent penny pennies pence|in inch inches|ft foot feet|yd yard|mi mile|nmi|furlong|fathom|league|acre|hectare ha|lb|ounce
+cent penny pennies|pence|in inch inches|ft foot feet|yd yard|mi mile|nmi|furlong|fathom|league|acre|hectare ha|lb|ounce
 oz|floz|stone|gallon gal|quart qt|pint pt|cup|tablespoon tbsp|teaspoon tsp|knot|lightyear ly|horsepower hp|carat
 ton tonne|minute min|hour hr|day|week wk|fortnight|month mo|year yr|decade|century centuries|revolution rev|psi
 atm atmosphere|mmhg|degree deg|radian rad|celsius|fahrenheit|am|pm|unit|person people|student pupil
 kid child children|decibel db"""
 _PHRASES = r"""pounds? sterling=gbp;nautical miles?=nmi;fluid ounces?|fl\.? ?oz=floz;light[ -]years?=ly
-kph|kmph|kmh=km/h;degrees? (?:celsius|c)|℃=celsius;degrees? (?:fahrenheit|f)|℉=fahrenheit
+years? old=year;kph|kmph|kmh=km/h;degrees? (?:celsius|c)|℃=celsius;degrees? (?:fahrenheit|f)|℉=fahrenheit
 kilowatt[ -]?hours?=kWh;mph=mi/h;rpm=rev/min;mpg=mi/gal;mps=m/s;fps=ft/s;c\.?c=cm^3;sqm=m^2;sq ?ft=ft^2
 ([kmg])bps=\1b/s"""
 _PHRASE = [
     (re.compile(rf"(?<![a-z])(?:{form})(?![a-z])", re.I), name)
     for form, _, name in (one.rpartition("=") for one in re.split(r"[;\n]", _PHRASES))
 ]
+_KINDS = """second 1 minute 60 hour 3600 day 86400 week 604800|month 1 year 12|in 1 ft 12 yd 36 mi 63360
+millimeter 1 centimeter 10 meter 1000 kilometer 1000000|gram 1 kilogram 1000|milliliter 1 liter 1000
+oz 1 ounce 1 lb 16 pound 16|cent 1 usd 100"""
+SIZES = {
+    ((name, 1),): (kind.split()[0], int(times))
+    for kind in re.split(r"[|\n]", _KINDS)
+    for name, times in re.findall(r"(\w+) (\d+)", kind)
+}
+"""Of a unit: the smallest one of its kind, and how many of these it is."""
 _SIGN = re.compile(r"\s*(\^\s*\{?\s*-?\d\s*\}?|[A-Za-zμΩ]+|\S)", re.A)
 _FRACTION = re.compile(r"\\frac\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _POWERS, _AHEAD = {"squared": 2, "cubed": 3}, {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
@@ -48,10 +57,13 @@ _NO_UNIT = re.compile(
     r"[a-z]*illi(?:on|ard)s?|googol\w*|(?:ten|(?:[a-z]+teen)|twelf|[a-z]+tie|hundred|thousand|[a-z]*illion)ths?|halves|half|thirds?"
     r"|quarters?|squared?|cubed?|cubic|factorial|times|plus|minus|less|more|fewer|than|not?|nor|or|and|sine?|cos(?:ine)?|tan(?:gent)?"
     r"|log|exp|mod|modulo|roots?|over|per|score|gross|divided|multiplied|(?:in|de)creased|reduced|raised|infin\w+|approx\w*|about"
-    r"|nearly|almost|base|if|when|unless|except|but|since",
+    r"|nearly|almost|base|if|when|unless|except|but|since|ago|before|after|later|earl(?:y|ier)|late|until|left|right|up|down|above|below"
+    r"|under|between|behind|ahead|back|off|away|past|hence|north|south|east|west|\w+wards?|sideways|always",
     re.A,
 )
-"""What says that it is another number, or one under a condition."""
+"""What says that it is another number, one under a condition, or from where or since when."""
+_MANY = re.compile(r"[a-z]*(?:[^siu]s|men)|mice|geese|teeth|sheep|fish|dice|deer", re.A)
+"""Several things; another word behind a number may say when, where or in which direction."""
 
 
 class Label(NamedTuple):
@@ -97,8 +109,9 @@ def may_be_counted(word: str) -> bool:
     return word in _ADDED or bool(_NAMED.fullmatch(word) and not _NO_UNIT.fullmatch(word))
 
 
-def label(text: str) -> Label:
-    """What a text behind a number says: units first, then what is counted; raises `Unreadable` where it is neither."""
+def label(text: str, *, few: bool = False) -> Label:
+    """What a text behind a number says, of `few` things at most one: units or what is counted, with what these are of;
+    raises `Unreadable` where it is neither."""
     text = " ".join(text.split())
     for form, name in _PHRASE:
         text = form.sub(name, text)
@@ -106,6 +119,9 @@ def label(text: str) -> Label:
     words = re.findall(r"[a-z]+", rest.lower())
     if not re.fullmatch(r"[a-z\s,.-]*", rest.lower()) or not all(map(may_be_counted, words)):
         raise Unreadable("more than a number and a unit")
+    head = [word for word in re.findall(r"[a-z]+", re.split(r"\bof\b", rest.lower())[0]) if word not in _ADDED]
+    if head and (units or not (few or _MANY.fullmatch(head[-1]))):
+        raise Unreadable("words that are no unit")
     counted = " ".join([word.removesuffix("s") for word in words if word not in _ADDED])
     if text and not (units or counted or _TOTAL.intersection(words)):
         raise Unreadable("says nothing")

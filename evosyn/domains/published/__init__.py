@@ -6,7 +6,6 @@ refused with its reason, never guessed at.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import inspect
@@ -18,7 +17,7 @@ from typing import NamedTuple
 from evosyn.datafiles import data_rows
 from evosyn.domains import check_pool, domain
 from evosyn.domains.published._rows import NotUsable
-from evosyn.errors import FormatError, UsageError
+from evosyn.errors import FormatError, UsageError, nearest
 from evosyn.pools import pool_from_json, pool_to_json
 from evosyn.records import Json
 
@@ -50,9 +49,7 @@ def converter(name: str, compare: str | None = None) -> Convert:
     """
     known = formats()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-        raise UsageError(f"FORMAT {name!r}: no such format; {hint}")
+        raise UsageError(f"FORMAT {name!r}: no such format; {nearest(name, known)}")
     found = importlib.import_module(f"{__name__}.{name}").convert
     if compare is not None and "compare" not in inspect.signature(found).parameters:
         raise UsageError(f"--compare: {name} is compared in one way; leave it out (it is for apps and livecodebench)")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,6 +23,11 @@ from evosyn.records import Problem
 
 MAX_SOURCE = 200_000
 """Characters of testing code that we parse ourselves."""
+NAMES_ANYTHING = re.compile(
+    r"\b(?:eval|exec|f_globals|get_type_hints|getmodule|globals|import_module|locals|modules|vars|__builtins__|"
+    r"__globals__|__import__|import\s+__main__)\b"
+)
+"""Text of a program that may read names which do not stand in it."""
 
 
 class Broken(Exception):
@@ -65,10 +71,10 @@ class Context:
     def before(self, code: str) -> str:
         """The statements that testing code needs, as source to run before it; all where nobody can tell."""
         try:
-            tree: ast.AST | None = parse(code)
+            wanted = None if NAMES_ANYTHING.search(code) else names_of(parse(code))
         except (Broken, NotLiftable):
-            tree = None
-        return needed(self.statements, None if tree is None else names_of(tree))
+            wanted = None
+        return needed(self.statements, wanted)
 
     def undefined(self, tree: ast.AST) -> list[str]:
         """Names that testing code reads and nothing defines."""
@@ -107,9 +113,12 @@ def statements_of(starter: str, under_test: str) -> tuple[Statement, ...]:
 
 
 def needed(statements: Sequence[Statement], wanted: set[str] | None) -> str:
-    """As source, those statements that bind what is wanted, with what they need in turn; all where None is given."""
-    kept: set[int] = set(range(len(statements))) if wanted is None else set()
-    wanted = set(wanted or ())
+    """As source, those statements that bind what is wanted, with what they need in turn; where None is given all but
+    those that raise."""
+    if wanted is None:
+        guarded = ("try: exec({!r})\nexcept Exception: pass\n", "{}\n")
+        return "".join([guarded[one.always].format(one.text) for one in statements])
+    kept, wanted = set[int](), set(wanted)
     while True:
         found = {
             place for place, one in enumerate(statements) if place not in kept and (one.always or one.binds & wanted)

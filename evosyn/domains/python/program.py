@@ -10,7 +10,7 @@ from __future__ import annotations
 import symtable
 from typing import NamedTuple
 
-from evosyn.domains.python.context import names_in, needed, statements_of
+from evosyn.domains.python.context import NAMES_ANYTHING, names_in, needed, statements_of
 from evosyn.domains.python.payload import entry_point, prelude, starter_code
 from evosyn.parsing import BOM, tree_or_none
 from evosyn.records import Problem, Solution
@@ -25,12 +25,12 @@ class Program(NamedTuple):
 
 def program_of(problem: Problem, solution: Solution) -> Program:
     """The prelude whole; of the starter code the imports, constants and helpers with a body whose names the solution
-    reads and does not bind at its top, all of them where its names cannot be told."""
+    reads and does not bind at its top, all of them that do not raise where its names cannot be told."""
     before = [prelude(problem)]
     statements = [one for one in statements_of(starter_code(problem), entry_point(problem)) if not one.declares]
     if statements:
         tree = tree_or_none(solution.text)
-        read = None if tree is None else _globals_read(solution.text)
+        read = None if tree is None or NAMES_ANYTHING.search(solution.text) else _globals_read(solution.text)
         before.append(needed(statements, None if tree is None or read is None else read - names_in(tree.body)))
     return Program(solution.text, tuple(filter(None, before)))
 

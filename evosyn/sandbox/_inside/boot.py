@@ -161,15 +161,16 @@ def _confine(config: Mapping[str, Any], readable: Sequence[str]) -> list[str]:
 
 
 def _places(readable: Sequence[str], path: Sequence[str]) -> Sequence[str]:
-    """The folders to be read; of "/" (in an image of its own) all but those that show other processes, and of the
-    packages in it those on this path."""
+    """The folders to be read; of "/" (in an image of its own) all but those that show other processes, where they are
+    not named themselves, and of the packages in it those on this path."""
     if "/" not in readable:
         return readable
     tops = [entry.path for entry in os.scandir("/") if not entry.is_symlink() and entry.name not in ("proc", "sys")]
     packages = [entry.path for entry in os.scandir(_PACKAGES)] if _PACKAGES in tops else []
     about = [entry.path for folder in path for entry in os.scandir(folder) if entry.name.endswith(landlock.METADATA)]
     installed = landlock.installed([top for top in tops if top != _PACKAGES])
-    return [*landlock.around(tops, {*installed, *about, *(folder for folder in packages if folder not in path)})]
+    hidden = {*installed, *about, *(folder for folder in packages if folder not in path)}
+    return [*landlock.around(tops, hidden), *(one for one in readable if one != "/")]
 
 
 def _take_uid(uids: Sequence[int], keep_read: bool) -> bool:

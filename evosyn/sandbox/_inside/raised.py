@@ -2,7 +2,8 @@
 
 Its class is one that the language or the problem names: an exception of Python's own, one that the starter code or the
 testing defines, one of the standard library that the testing names. Whatever else it says to be, it is a class of its
-own below those, or below `Exception`: nothing that a framework, at work in the testing, would read as its own.
+own below those, or below `Exception` or `BaseException` as it is: nothing that a framework, at work in the testing,
+would read as its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from evosyn.sandbox._inside.blame import CheckText
 from evosyn.sandbox._inside.script import is_success
 from evosyn.sandbox._inside.wire import Malformed
 
-_ENDING = (StopIteration, StopAsyncIteration, GeneratorExit)
+_ENDING = (StopIteration, StopAsyncIteration)
 """These end an iteration, and arrive as what Python itself makes of them in a generator: a RuntimeError."""
 _ONLY_IF_NAMED = (SystemExit, KeyboardInterrupt)
 """Nobody reads these as an error of a program but who names them."""
@@ -62,13 +63,14 @@ def made_anew(value: Any, check: CheckText) -> Raised:
     kinds = {place: kind for place, kind in found.items() if _crosses(kind, args, check)}
     if any(issubclass(kind, _ENDING) for kind in found.values()):
         kinds = {1: RuntimeError}
+    kinds = kinds or {len(names): Exception if Exception in found.values() else BaseException}
     error = _made(names[0].rpartition(".")[2], text, args, kinds)
     error.__cause__, context = (None if one is None else made_anew(one, check).error for one in chain)
     error.__context__ = error.__cause__ if context is None else context
     error.__suppress_context__ = is_quiet
     refused = {kind for place, kind in found.items() if place not in kinds} - {BaseException}
-    first = next(iter(kinds.values()), Exception)
-    is_nothing_said = first is Exception is not found.get(0)
+    first = next(iter(kinds.values()))
+    is_nothing_said = first in (Exception, BaseException) and first is not found.get(0)
     is_assert = issubclass(first, AssertionError) and "AssertionError" not in check.names
     return Raised(error, bool(refused) or is_nothing_said or is_assert)
 
@@ -81,7 +83,7 @@ def _made(
         found = _instance(kinds[0], args, text)
         if found is not None and _text(found) == text:
             return found
-    some = list(kinds.values()) or [Exception]
+    some = list(kinds.values())
     bases = tuple([kind for kind in some if not any(kind is not one and issubclass(one, kind) for one in some)])
     fields = next((_FIELDS[one] for kind in bases for one in kind.__mro__ if one in _FIELDS), ())
     own = dict(zip(fields, args or (), strict=False))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Generic, NamedTuple, TypeVar
 
-from evosyn.chat import Parsed, Reply, Request, roomier
+from evosyn.chat import SAMPLE_STRIDE, Parsed, Reply, Request, roomier
 from evosyn.environments import bundled
 from evosyn.environments.asking import DRAFT, about, keyword_request, shown_request
 from evosyn.environments.contract import CATEGORIES
@@ -24,7 +24,6 @@ from evosyn.records import Json
 from evosyn.running.ledger import Ledger
 from evosyn.synthesis.environments.config import AuthorConfig
 from evosyn.synthesis.environments.draft import Draft
-from evosyn.synthesis.generate import SAMPLE_STRIDE
 
 T = TypeVar("T")
 

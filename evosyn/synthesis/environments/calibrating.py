@@ -57,7 +57,7 @@ class AnswerSheet:
         self._judge, self._domain, self._sampling = judge, domain, sampling
 
     def request(self, row: EnvironmentRow) -> Request:
-        problem = replace(row.problem, reference_solution=row.solution.text)  # for a simulated student alone
+        problem = replace(row.problem, reference_solution=row.solution.text)  # no model sees it
         return replace(self._domain.ask("solution", problem, 0, self._sampling), purpose=ANSWER)
 
     def judged(self, rows: Sequence[EnvironmentRow], replies: Sequence[Reply]) -> GivenAnswers:

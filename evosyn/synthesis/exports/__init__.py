@@ -6,14 +6,13 @@ and changes nothing in the dataset directory that it reads.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from evosyn.dataset import Sample
-from evosyn.errors import UsageError
+from evosyn.errors import UsageError, nearest
 from evosyn.synthesis.exports._common import Exported, Target, claim_place
 from evosyn.text.reasoning import AUTO
 
@@ -33,9 +32,7 @@ def format_named(form: str) -> str:
     """
     named = form.replace("-", "_")
     if named not in format_names():
-        near = difflib.get_close_matches(named, format_names(), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(format_names())}"
-        raise UsageError(f"--format {form!r}: no such format; {hint}")
+        raise UsageError(f"--format {form!r}: no such format; {nearest(named, format_names())}")
     return named
 
 

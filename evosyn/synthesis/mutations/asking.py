@@ -37,7 +37,7 @@ class StatedProblem(NamedTuple):
 
 
 def link_request(link: str, text: StatedProblem, target: str, sample: int, params: Mapping[str, Json]) -> Request:
-    """One link's request; its problem is what a simulated author works from, and names a letter."""
+    """One link's request; its problem names a letter."""
     blanks = {"problem": text.statement.strip()}
     if link == SETTING:
         blanks |= {"target": target, "about": SETTINGS.get(target, "in the widest sense")}

@@ -50,10 +50,10 @@ def evolve_environments(
         BudgetSpent, TeacherUnavailable, SandboxUnavailable: stopped; the same command goes on.
     """
     began, start = time.monotonic(), started_from(config)
+    asked = AskedTeachers(workbench.teacher(), workbench.teacher(config.student.model))
     checked = workbench.check({} if (out / "manifest.json").is_file() else models_of(config))
     with RunDir(out) as run:
         run.claim_new(KIND)
-        asked = AskedTeachers(workbench.teacher(), workbench.teacher(config.student.model))
         texts = [one.text for one in start]
         with EnvironmentEvaluator(config, run, asked, texts, workbench) as evaluator:
             evolved = EvolvedEnvironments(config, ordered(start, evaluator), evaluator, asked.reviewer.name)
@@ -93,7 +93,7 @@ def ordered(start: Sequence[Candidate], evaluator: EnvironmentEvaluator) -> list
 
 
 def arms_of(config: EnvironmentSearchConfig, workbench: Workbench, genome: Genome) -> Arms:
-    """Who proposes; the simulation may, too."""
+    """Who proposes."""
     own = config.proposers
     shared: dict[str, Json] = {"burst": own.burst, "around": own.around, "params": own.params}
     return open_arms(own.arms, genome, workbench.teacher, shared=shared, options=own.options)

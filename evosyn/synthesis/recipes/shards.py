@@ -41,7 +41,6 @@ def synthesize_shards(
     out: Path,
     *,
     tell: Callable[[str], None] = lambda _: None,
-    default: str | None = None,
     crew: Callable[[ShardSetup], Crew] | None = None,
 ) -> dict[str, Json]:
     """Make the dataset in `out`, or finish it; returns the value of `report.json`.
@@ -49,7 +48,6 @@ def synthesize_shards(
     Args:
         workbench: of this command; workers open their own.
         tell: told what happens, in words.
-        default: teacher where none is named.
         crew: makes the workers, in place of those that the configuration names.
 
     Raises:
@@ -66,7 +64,7 @@ def synthesize_shards(
         run.claim_new(KIND)
         events = lease_events(run.journal)
         events.begin(header)
-        setup = setup_of(inputs, config, content_id("sh_", header), out, default)
+        setup = setup_of(inputs, config, content_id("sh_", header), out)
         more = {"run": setup.run, "shards": dump(plan), "store": setup.store if config.shards.store else ""}
         write_heads(run, KIND, inputs, config, asked, None, more)
         storage = open_storage(setup.store)
@@ -107,7 +105,7 @@ def _written(
     return sealed.write(run, facts, inputs)
 
 
-def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path, default: str | None) -> ShardSetup:
+def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path) -> ShardSetup:
     """What workers are told of a run.
 
     Raises:
@@ -128,7 +126,6 @@ def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path, defa
         run,
         store if "://" in store else str(Path(store).resolve()),
         str(scratch.resolve()) if scratch else "",
-        default,
     )
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from evosyn.agents.episodes import Episode
-from evosyn.agents.scripted import ScriptedAgent
 from evosyn.agents.users import ModelUser
 from evosyn.chat import Reply, Request
 from evosyn.crossexec.judge import Cell
@@ -19,7 +18,6 @@ from evosyn.dataset import Sample, write_dataset
 from evosyn.domains.tool_tasks import plan_of, problem_of, testing_of
 from evosyn.domains.tool_use import NAME, PLAN
 from evosyn.environments.rows import SETTING, EnvironmentRow, samples_of
-from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
 from evosyn.jsonlines import write_lines
 from evosyn.ports import Domain
@@ -48,16 +46,19 @@ class Rolled(NamedTuple):
     """One episode and what it was worth.
 
     Attributes:
-        reward: 1.0 or 0.0; None where our own machinery or the endpoint failed.
+        simulated: a stand-in for a model was asked, or none at all: it is the work of a script.
+        result: None where our own machinery or the endpoint failed.
     """
 
     problem: Problem
     sample: int
     episode: Episode
-    result: CellResult | None
+    simulated: bool
+    result: CellResult | None = None
 
     @property
     def reward(self) -> float | None:
+        """1.0 or 0.0; None where it is unknown."""
         if self.result is None or self.result.verdict is Verdict.UNKNOWN:
             return None
         return float(self.result.verdict is Verdict.PASS)
@@ -82,14 +83,12 @@ class RolloutPlan(NamedTuple):
     """What to roll out.
 
     Attributes:
-        agent: a scripted one, or None for the model of the workbench.
         user: `none`: all is said at once; else who tells the agent the rest when it asks, a script or a model.
         user_model: that plays the user; None for the model of the workbench.
     """
 
     world: ToolWorld
     tasks: Sequence[WorldTask]
-    agent: str | None
     user: UserKind
     episodes: int
     seed: int
@@ -97,7 +96,7 @@ class RolloutPlan(NamedTuple):
 
 
 def roll_out(workbench: Workbench, plan: RolloutPlan, redrawn: Counter[str] | None = None) -> list[Rolled]:
-    """All episodes, judged by their final states; in the order of the tasks.
+    """All episodes of the agent of the workbench, judged by their final states; in the order of the tasks.
 
     Args:
         redrawn: takes what a model that plays the user wrote and no agent was shown, counted by reason.
@@ -105,40 +104,37 @@ def roll_out(workbench: Workbench, plan: RolloutPlan, redrawn: Counter[str] | No
     Raises:
         BudgetSpent, TeacherUnavailable: from the teacher; what was paid is kept in the run's cache.
         SandboxUnavailable: worlds cannot be played.
+        UsageError: the agent asks a model, and none is named.
     """
     problems = [problem_of(plan.world, task, plan.user != "none") for task in plan.tasks]
     testings = {task.id: testing_of(task) for task in plan.tasks}
     episodes = asyncio.run(_episodes(workbench, plan, problems, Counter() if redrawn is None else redrawn))
-    done = [one for one in episodes if one[2].trajectory is not None]
-    cells = [Cell(problem, Solution(run.trajectory.text), testings[problem.problem_id]) for problem, _, run in done]  # type: ignore[union-attr]
-    results = {
-        (one[0].problem_id, one[1]): result for one, result in zip(done, workbench.judge.verify(cells), strict=True)
-    }
-    return [Rolled(*one, results.get((one[0].problem_id, one[1]))) for one in episodes]
+    texts = {at: run.trajectory.text for at, (_, _, run, *_) in enumerate(episodes) if run.trajectory is not None}
+    cells = [
+        Cell(episodes[at].problem, Solution(text), testings[episodes[at].problem.problem_id])
+        for at, text in texts.items()
+    ]
+    results = dict(zip(texts, workbench.judge.verify(cells), strict=True))
+    return [one._replace(result=results.get(at)) for at, one in enumerate(episodes)]
 
 
 async def _episodes(
     workbench: Workbench, plan: RolloutPlan, problems: Sequence[Problem], redrawn: Counter[str]
-) -> list[tuple[Problem, int, Episode]]:
+) -> list[Rolled]:
     domain, seeds = workbench.domains[NAME], SeedTree(plan.seed)
-    teacher = None if plan.agent else workbench.teacher()
+    teacher = workbench.teacher() if workbench.has_model else None
     speaker = workbench.teacher(plan.user_model) if plan.user == "model" else None
-    references = {task.id: task.reference for task in plan.tasks}
-    agent = workbench.agent() if plan.agent is None else ScriptedAgent(plan.agent, references, seeds)
     user = None if speaker is None else ModelUser(speaker, seeds.child("user"), redrawn)
-    actor = workbench.tool_actor(agent, user)
+    actor = workbench.tool_actor(workbench.agent(), user)
 
     async def ask(number: int, request: Request) -> Reply:  # noqa: ARG001
-        if teacher is None:
-            raise UsageError("a scripted agent asks no model")
-        return await teacher.complete(request)
+        return await (teacher or workbench.teacher()).complete(request)
 
-    async def one(problem: Problem, sample: int) -> tuple[Problem, int, Episode]:
-        return (
-            problem,
-            sample,
-            await actor.solve(problem, domain.ask("solution", problem, sample, {}), ask),
-        )
+    async def one(problem: Problem, sample: int) -> Rolled:
+        episode = await actor.solve(problem, domain.ask("solution", problem, sample, {}), ask)
+        pretends = any(asked.simulated for asked in (teacher, speaker) if asked is not None)
+        scripted = episode.trajectory is not None and not episode.replies
+        return Rolled(problem, sample, episode, pretends or scripted)
 
     try:
         return await asyncio.gather(*[one(problem, number) for problem in problems for number in range(plan.episodes)])
@@ -167,7 +163,7 @@ def figures(
     return {
         "world": plan.world.id,
         "model": model,
-        "simulated": plan.agent is not None,
+        "simulated": any(one.simulated for one in rolled),
         "tasks": len(groups),
         "k": k,
         f"avg@{k}": _mean([sum(one) / len(one) for one in known]),
@@ -195,7 +191,7 @@ def write_rollout(out: Path, plan: RolloutPlan, rolled: Sequence[Rolled], domain
     for one in rolled:
         if one.reward == 1.0 and one.episode.trajectory is not None:
             solution = Solution(one.episode.trajectory.text)
-            made = replace(one.problem, provenance=Provenance(source=model, simulated=plan.agent is not None))
+            made = replace(one.problem, provenance=Provenance(source=model, simulated=one.simulated))
             key = (one.problem.problem_id, domain.same(one.problem, solution))
             rows.setdefault(key, EnvironmentRow(made, testing_of(tasks[one.problem.problem_id]), solution))
     write_dataset(out, SETTING, [_asking_for_plans(one) for one in samples_of(list(rows.values()), domain)])

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from evosyn.agents.episodes import EpisodeActor
+from evosyn.chat import SAMPLE_STRIDE
 from evosyn.dataset import Reject
 from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Domain, Teacher
@@ -21,7 +22,7 @@ from evosyn.records import Pool, Problem
 from evosyn.running.ledger import LOST, TRANSIENT
 from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.examples import shown_with
-from evosyn.synthesis.generate import SAMPLE_STRIDE, DrawConfig, Drawn, Want, drawn_pools
+from evosyn.synthesis.generate import DrawConfig, Drawn, Want, drawn_pools
 
 
 class Wanted(NamedTuple):

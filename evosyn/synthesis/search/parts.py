@@ -15,9 +15,9 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.synthesis.search.config import EvolveConfig, SearchSettings
 from evosyn.synthesis.search.winner import started_from
-from evosyn.workbench import Workbench
+from evosyn.workbench import NO_MODEL, Workbench
 
-NO_MODEL = "--proposer: this proposer asks a model; name one with --model provider/name"
+MODEL_ASKED = f"--proposer: this proposer asks a model, and {NO_MODEL}"
 NO_LIMIT = "a search needs a limit: set stop.evaluations or stop.proposals"
 
 
@@ -30,7 +30,7 @@ def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
 
     def teacher(model: str | None) -> Teacher:
         if model is None and not workbench.has_model:
-            raise UsageError(NO_MODEL)
+            raise UsageError(MODEL_ASKED)
         return workbench.teacher(model)
 
     own = config.proposers
@@ -53,7 +53,7 @@ def see_settings(config: EvolveConfig, workbench: Workbench) -> None:
     own = config.proposers
     arms = named_arms(own.arms, shared=_shared(config), options=own.options)
     if not workbench.has_model and any(arm.model is None and not arm.free for arm in arms.values()):
-        raise UsageError(NO_MODEL)
+        raise UsageError(MODEL_ASKED)
     registry.find("sandboxes", config.workbench.sandbox.backend)
     if config.evolved.name is None:
         axes_named(config.axes)

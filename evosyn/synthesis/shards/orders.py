@@ -61,7 +61,6 @@ class ShardSetup:
         run: id of all that decides the content.
         store: address of the shared storage.
         scratch: directory of a worker's own disk; empty for a private one among the temporary files of its machine.
-        default: teacher where none is named.
     """
 
     inputs: Inputs
@@ -69,7 +68,6 @@ class ShardSetup:
     run: str
     store: str
     scratch: str
-    default: str | None
 
 
 def shard_name(phase: Phase, shard: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from evosyn.errors import UnavailableError
 from evosyn.jobs import Protection
-from evosyn.running.cluster import ClusterNode, nodes_of
+from evosyn.running.cluster import ClusterNode, nodes_of, unlike
 from evosyn.sources import code_version
 from evosyn.synthesis.shards.crews import EndedOrder
 from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome, ShardSetup
@@ -59,10 +59,6 @@ class ShardActor:
     def pulse(self) -> bool:
         """That it is there."""
         return True
-
-
-DECIDING = ("level", "version", "programs")
-"""Of a protection, what must be the same on all nodes."""
 
 
 @dataclass
@@ -186,17 +182,11 @@ class RayCrew:
         except (self._ray.exceptions.RayError, UnavailableError) as error:
             self._refuse(name, str(error).strip().splitlines()[-1][:300])
             return
-        self._protection = self._protection or hello.protection
-        if hello.version != code_version():
-            self._refuse(name, f"has evosyn {hello.version}, this is {code_version()}")
-        elif any(getattr(hello.protection, name) != getattr(self._protection, name) for name in DECIDING):
-            self._refuse(
-                name,
-                f"its sandbox is {hello.protection.level} {hello.protection.version} with "
-                f"{', '.join(hello.protection.packages) or 'no packages'}, unlike the first one",
-            )
+        wanted = self._protection or hello.protection
+        if reason := unlike(hello.version, hello.protection, wanted):
+            self._refuse(name, reason)
         else:
-            actor.admitted = True
+            actor.admitted, self._protection = True, wanted
 
     def _refuse(self, name: str, reason: str) -> None:
         log.warning("node %s is not used: %s", name, reason)

@@ -109,7 +109,7 @@ def open_workbench(setup: ShardSetup, order: ShardOrder, folder: Path) -> Workbe
     if config.shards.workers > 1 and config.workbench.sandbox.runner == "local" and here.sandbox.workers is None:
         cores = max(1, len(os.sched_getaffinity(0)) // config.shards.workers)
         here = here.model_copy(update={"sandbox": here.sandbox.model_copy(update={"workers": cores})})
-    return Workbench(here, out=folder, seed=config.seed, limits=config.execute.limits, default=setup.default)
+    return Workbench(here, out=folder, seed=config.seed, limits=config.execute.limits)
 
 
 def on_this_machine(config: WorkbenchConfig) -> WorkbenchConfig:

@@ -41,7 +41,7 @@ class WorldName(NamedTuple):
 
 
 def about(world: WorldName) -> Problem:
-    """What a request is about, for a simulation: a model never sees it."""
+    """What a request is about, never shown to a model; for the names of letters."""
     return Problem(world.slug, NAME, world.name, meta={"world": world.slug})
 
 

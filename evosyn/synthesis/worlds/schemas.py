@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from evosyn.chat import Parsed, Reply, Request, roomier
+from evosyn.chat import SAMPLE_STRIDE, Parsed, Reply, Request, roomier
 from evosyn.ports import Teacher
 from evosyn.records import Json
 from evosyn.running.ledger import Ledger
-from evosyn.synthesis.generate import SAMPLE_STRIDE
 from evosyn.synthesis.worlds.asking import (
     TABLES,
     TOOLS,

@@ -5,7 +5,6 @@ Those that come with evosyn are named `builtin:NAME`. What each file is stands i
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import logging
@@ -17,7 +16,7 @@ from typing import Literal
 import evosyn.builtin
 from evosyn.codec import dump, load
 from evosyn.configs.loading import validated
-from evosyn.errors import FormatError, InputError, UsageError
+from evosyn.errors import FormatError, InputError, UsageError, nearest
 from evosyn.jsonlines import scan_lines
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, canonical_json
@@ -55,10 +54,7 @@ def folder_of(source: str) -> Path:
     known = bundled()
     if source.startswith(BUILTIN):
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            raise UsageError(
-                f"{source}: no such world; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}")
-            )
+            raise UsageError(f"{source}: no such world; {nearest(name, known)}")
         return known[name]
     if not Path(source, "world.json").is_file():
         raise UsageError(f"{source}: has no world.json; `evosyn world list` names bundled ones: builtin:NAME")

@@ -32,7 +32,7 @@ def near_misses(
             continue
         found += [[*reference[:at], *reference[at + 1 :]], [*reference[: at + 1], (name, args), *reference[at + 1 :]]]
         for one in tool.parameters:
-            for other in _others(world, one, args.get(one.name), rows, rng):
+            for other in other_values(world, one, args.get(one.name), rows, rng):
                 found.append([*reference[:at], (name, {**args, one.name: other}), *reference[at + 1 :]])
     spare = [world.tool[name] for name in shown if world.tool[name].request]
     for tool in rng.choices(spare, k=EXTRA) if spare else ():
@@ -46,19 +46,6 @@ def most_misses(world: ToolWorld, reference: Calls) -> int:
     """How many there can be at most, whatever is drawn."""
     writes = [world.tool[name] for name, _ in reference if world.tool[name].request]
     return EXTRA + sum(2 + OTHERS * len(one.parameters) for one in writes)
-
-
-def greedy(world: ToolWorld, reference: Calls, rows: Rows, seeds: random.Random) -> Calls:
-    """What an agent does that takes the next best row: each write, done to others than were meant."""
-    found = []
-    for name, args in reference:
-        tool = world.tool[name]
-        wrong = dict(args)
-        for one in tool.parameters:
-            others = _others(world, one, args.get(one.name), rows, seeds) if tool.request and one.ref else []
-            wrong[one.name] = others[0] if others else args.get(one.name)
-        found.append((name, {key: value for key, value in wrong.items() if value is not None}))
-    return found
 
 
 def other_orders(chain: Chain, graph: ToolGraph) -> list[tuple[ChainStep, ...]]:
@@ -90,7 +77,7 @@ def _named(step: ChainStep) -> set[str]:
     return {str(one["from"]) for one in step.args.values() if "from" in one}
 
 
-def _others(world: ToolWorld, one: Parameter, value: Json, rows: Rows, rng: random.Random) -> list[Json]:
+def other_values(world: ToolWorld, one: Parameter, value: Json, rows: Rows, rng: random.Random) -> list[Json]:
     """Other values for a hard argument."""
     if value is None or (one.ref is None and one.name in LONG_TEXT):
         return []

@@ -1,5 +1,5 @@
-"""Whether two programs of one tool do the same, as far as calls in drawn states show: for the truth of simulations and
-for planted faults that are none. Nothing that decides a verdict looks here."""
+"""Whether two programs of one tool do the same, as far as calls in drawn states show: for
+planted faults that are none. Nothing that decides a verdict looks here."""
 
 from __future__ import annotations
 

@@ -13,6 +13,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from simulation.offline import OfflineConfig
+from simulation.offline import create as offline
+
 from evosyn.chat import Reply, Request
 from evosyn.errors import BudgetSpent
 from evosyn.jobs import Limits
@@ -20,8 +23,6 @@ from evosyn.ports import FeedRow, GroupOutcome, PluginConfig, Teacher, TeacherTo
 from evosyn.randomness import SeedTree
 from evosyn.records import content_id
 from evosyn.rundir import RunDir
-from evosyn.simulation.offline import OfflineConfig
-from evosyn.simulation.offline import create as offline
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.coevolution.feed import EvolvingProblems
 from evosyn.synthesis.recipes.dejaq import CoevolutionTools, StudentPlan, evolving_problems

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulation.math_author.mutations import draw_mutation
+from simulation.math_author.stories import story_of, tellings, values_of
+from simulation.math_author.templates import seed_problems
 
 from evosyn.chat import Reply, Request
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem
-from evosyn.simulation.math_author.mutations import draw_mutation
-from evosyn.simulation.math_author.stories import story_of, tellings, values_of
-from evosyn.simulation.math_author.templates import seed_problems
 from evosyn.synthesis.mutations.asking import (
     DISTRACTOR,
     PURPOSES,

@@ -1,5 +1,0 @@
-"""Everything that pretends: the offline teacher, a scripted endpoint, experiments on toy policies and made-up data.
-
-Nothing imports it; the command line alone reaches it, through the registry. What it makes is marked `simulated`.
-DESIGN.md section 3.
-"""

@@ -1,0 +1,1 @@
+"""Parts of the offline teacher (`simulation.offline`): knowledge, mutation, study, drawing, families."""
