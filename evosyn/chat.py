@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from evosyn.lengths import with_more_room
 from evosyn.records import Json, Problem
@@ -13,6 +13,25 @@ from evosyn.text.reasoning import CUT
 
 Purpose: TypeAlias = Literal["problem", "solution", "testing", "inputs"]
 """What a domain asks for; `inputs` are the large ones of a testing, whose outputs good solutions agree on."""
+Form: TypeAlias = Literal["asserts", "json", "program"]
+
+
+class Manner(NamedTuple):
+    """How a domain asks.
+
+    Attributes:
+        form: of testings: `asserts` (of texts in and out: blocks of both), a list of cases in `json`, or a `program`.
+            What comes is read in any form.
+        brief: in the short words for models that do not reason first, where a domain has them.
+    """
+
+    form: Form = "asserts"
+    brief: bool = False
+
+
+USUAL = Manner()
+
+
 WAS_CUT, REPEATS, FULL = ("truncated", CUT), "repeats-itself", "window-full"
 """Failures of replies that lacked room, of those that would never have enough, and of those that had all there is."""
 TOO_LONG = "too-long"
@@ -144,7 +163,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Parsed(Generic[T]):
-    """A parsed reply, or the reason why there is none."""
+    """A parsed reply, or the reason why there is none; of a testing that was read in part, what of it is lost."""
 
     value: T | None
     reason: str = ""

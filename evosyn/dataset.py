@@ -167,7 +167,7 @@ class Reject:
         stage: where it was dropped: `problem`, `dedup`, `decontaminate`, `solution`, `testing`, `crossexec`, `rank`,
             `prune`, `behaviour`, `reward`; `inputs` for a reply that should have held large inputs.
         reason: a short name that is counted; `detail` is for people.
-        item: what was dropped: `problem`, `solution` or `testing`.
+        item: what was dropped: `problem`, `reply`, or `case` for a reply that is used without some of its cases.
         index: number of the problem in the run, from 0.
         problem_id: its name, or None before it has one.
         settings: the settings it was dropped from; empty for a single solution or testing.

@@ -10,14 +10,15 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from typing import ClassVar, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from evosyn.chat import Message, Parsed, Purpose, Request
+from evosyn.chat import USUAL, Manner, Message, Parsed, Purpose, Request
 from evosyn.domains.python.value_digests import digest_of_text
-from evosyn.domains.replies import fences, json_values
+from evosyn.domains.replies import before_cut, fences, json_values
 from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.ports import Expansion, Plan
@@ -152,10 +153,13 @@ class BaseDomain:
         sample: int,
         params: Mapping[str, Json],
         examples: Sequence[Problem] = (),
+        manner: Manner = USUAL,
     ) -> Request:
         about = problem or (examples[0] if examples else None)
         blanks = self.blanks(what, problem, examples)
-        text = render("evosyn.domains", f"prompts/{self.prompts}{what}.md", **blanks)
+        if what == "testing" and problem is not None:
+            blanks |= self.forms(problem, examples, manner)
+        text = render("evosyn.domains", prompt_file(f"{self.prompts}{what}", brief=manner.brief), **blanks)
         schema = _object_of_texts(self.asked) if what == "problem" and self.asked else None
         return Request((Message("user", text),), what, params, sample, about, schema)
 
@@ -170,6 +174,10 @@ class BaseDomain:
         tested = [one for one in examples if one.human_testing is not None]
         testings = [f"{one.statement.strip()}\n\n{_fenced(one.human_testing.to_json())}" for one in tested]  # type: ignore[union-attr]
         return {**shown, "kinds": self._forms(), "examples": _listed(testings)}
+
+    def forms(self, problem: Problem, examples: Sequence[Problem], manner: Manner) -> dict[str, str]:  # noqa: ARG002
+        """What fills the prompt for a testing besides, in a domain whose testings are asked for in several forms."""
+        return {}
 
     def wishes(self) -> Mapping[str, Sequence[str]]:
         return {}
@@ -238,9 +246,10 @@ class BaseDomain:
         return Parsed(Solution(answer))
 
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:
-        """The last JSON object that is a testing of this domain, or the body of its first kind."""
+        """The last JSON object that is a testing of this domain, or the body of its first kind; where the reply was cut
+        in the list that it holds, with the whole objects of that."""
         reason = "no-json: no JSON object"
-        for value in json_values(text):
+        for value in json_values(text) or json_values(before_cut(text)):
             if not isinstance(value, dict):
                 continue
             try:
@@ -299,6 +308,12 @@ class BaseDomain:
             fields = [name for name, one in known.items() if not one.exclude]
             lines.append(json.dumps({"kind": kind, **dict.fromkeys(fields, "...")}))
         return "\n".join(lines)
+
+
+def prompt_file(name: str, *, brief: bool) -> str:
+    """The file of a prompt: the brief one where that is wanted and there is one."""
+    short = f"prompts/{name}_brief.md"
+    return short if brief and (resources.files("evosyn.domains") / short).is_file() else f"prompts/{name}.md"
 
 
 def model_of(model: type[BaseModel], value: Mapping[str, Json]) -> BaseModel:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from evosyn.chat import Message, Parsed, Purpose, Request
+from evosyn.chat import USUAL, Manner, Message, Parsed, Purpose, Request
 from evosyn.domains.base import MAX_ANSWER, BaseDomain
 from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Job, Limits, Status
@@ -78,9 +78,10 @@ class EnvironmentDomain(BaseDomain):
         sample: int,
         params: Mapping[str, Json],
         examples: Sequence[Problem] = (),
+        manner: Manner = USUAL,
     ) -> Request:
         if what != "solution" or problem is None:
-            return super().ask(what, problem, sample, params, examples)
+            return super().ask(what, problem, sample, params, examples, manner)
         text = render("evosyn.domains", "prompts/environment_solution.md", statement=problem.statement.strip())
         return Request((Message("user", text),), what, params, sample, problem)
 

@@ -84,9 +84,7 @@ class PythonFunction(PythonDomain):
         }
         if what == "solution":
             return {**shown, "entry_point": entry_point(problem)}
-        if what == "inputs":
-            return shown
-        return {**shown, "examples": asking.testing_examples(examples)}
+        return shown
 
     def wrong_with(self, found: Mapping[str, Json]) -> str:
         name, starter = found.get("entry_point"), found.get("starter_code")
@@ -105,12 +103,12 @@ class PythonFunction(PythonDomain):
 
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:
         signature = None if problem is None else reading.signature_of(problem)
-        parsed = reading.read_cases(text, "cases", lambda given: _repair(given, signature))
-        if parsed.value is None and parsed.reason.startswith("no-cases") and problem is not None:
-            asserts = read_asserts(text, problem)
-            if asserts is not None:
-                return Parsed(asserts)
-        return parsed
+        found = reading.read_cases(text, "cases", lambda given: _repair(given, signature))
+        if found.reason == reading.NO_CASES:
+            asserts = None if problem is None else read_asserts(text, problem)
+            whole = reading.read_whole_cases(text, "cases", lambda given: _repair(given, signature))
+            found = next((one for one in (asserts, whole) if one is not None and one.value), asserts or whole)
+        return found
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> FunctionPlan:
         prepared = self._recent.get(problem, testings)
@@ -154,11 +152,15 @@ def _repair(given: Json, signature: reading.Signature | None) -> Json:
     """
     if is_generator(given):
         return given
-    single = signature is not None and len(signature.names) == 1 and not signature.open
-    if not isinstance(given, list | dict) or (single and signature is not None and not signature.takes(given)):
+    if not isinstance(given, list | dict):
         given = [given]
-    if signature is not None and not signature.takes(given):
-        raise FormatError("", f"does not fit the parameters ({', '.join(signature.names)})", given)
+    if signature is None:
+        return given
+    single = len(signature.names) == 1 and not signature.open
+    if single and signature.misfit(given) and not signature.misfit([given]):
+        return [given]
+    if misfit := signature.misfit(given):
+        raise FormatError("", misfit, given)
     return given
 
 

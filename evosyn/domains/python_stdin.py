@@ -103,6 +103,7 @@ class PythonStdin(PythonDomain):
     prompts = "python_stdin_"
     asked = ("title", "statement")
     item = "Each run of a program"
+    asked_forms = ("asserts", "json")
 
     def __init__(self) -> None:
         self._recent: Recent[PreparedStdin] = Recent()
@@ -117,8 +118,7 @@ class PythonStdin(PythonDomain):
     def blanks(self, what: Purpose, problem: Problem | None, examples: Sequence[Problem]) -> dict[str, str]:
         if problem is None or what == "problem":
             return {"examples": asking.problem_examples(examples)}
-        shown = {"statement": problem.statement.strip()}
-        return shown if what in ("solution", "inputs") else {**shown, "examples": asking.testing_examples(examples)}
+        return {"statement": problem.statement.strip()}
 
     def wrong_with(self, found: Mapping[str, Json]) -> str:
         return "other-domain: the problem asks for a function" if found.get("entry_point") is not None else ""
@@ -127,7 +127,13 @@ class PythonStdin(PythonDomain):
         return reading.read_solution(text)
 
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:  # noqa: ARG002
-        return reading.read_cases(text, "stdin", _repair, _printed)
+        found = reading.read_cases(text, "stdin", _repair, _printed)
+        if found.reason == reading.NO_CASES:
+            said = stated.said_texts(text)
+            if said.cases:
+                return reading.those_that_fit("stdin", said.cases, _repair, _printed, said.begun - len(said.cases))
+            return reading.read_whole_cases(text, "stdin", _repair, _printed)
+        return found
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> StdinPlan:
         prepared = self._recent.get(problem, testings)

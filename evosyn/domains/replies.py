@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from evosyn.codeblocks import CodeBlock, binding, is_defining, may_bind, open_blocks, tagged
 from evosyn.fences import Fence, markdown_fences, without_fences
@@ -20,6 +20,9 @@ MAX_REPLY = 1_000_000
 """Characters of a reply that are read."""
 PYTHON = ("python", "py", "python3")
 _SIGNS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_SIGNS_OF_LINES = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+(?:"|\\?$)|[\[\]{}]', re.MULTILINE)
+LOOKED_AT = 8
+"""How often each character of a broken text may be read as a part of an object, in the mean."""
 _CLOSES = {"[": "]", "{": "}"}
 _BLEMISH = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|//[^\n]*+|,(?=(?:\s|//[^\n]*+)*+[\]}])', re.DOTALL)
 """One match for each quoted text and each remark, so that a quote or a comma in them is none; a quote that is never
@@ -66,6 +69,12 @@ def json_values(text: str) -> list[Json]:
     return [value for value in values if value is not None]
 
 
+def complete_part(text: str) -> str:
+    """A reply that was broken off, without its last line, or in one of objects without what follows the last of them: a
+    value that was cut may be another value."""
+    return Answer(text[: max(text.rfind("\n"), text.rfind("}")) + 1])
+
+
 def before_cut(text: str) -> str:
     """A reply that was cut with the whole objects of the list that its JSON is, closed as it would have been; "" where
     there is none."""
@@ -81,6 +90,42 @@ def before_cut(text: str) -> str:
             if sign[0] == "}" and (not opened or (opened[-1] == "]" and opened.count("]") == 1)):
                 whole, closers = sign.end(), "".join(reversed(opened))
     return Answer(body[:whole] + closers if opened else text) if whole else ""
+
+
+def whole_objects(text: str, wanted: Callable[[Json], bool]) -> list[Json]:
+    """The objects that are wanted and stand whole in a text, none inside another, whatever else of it is cut or broken:
+    with quoted texts of several lines, or where a quote is missing with texts that end with their line."""
+    body = text[:MAX_REPLY]
+    return max((_wanted_in(body, signs, wanted) for signs in (_SIGNS, _SIGNS_OF_LINES)), key=len)
+
+
+def _wanted_in(body: str, signs: re.Pattern[str], wanted: Callable[[Json], bool]) -> list[Json]:
+    opened: list[tuple[str, int]] = []
+    spans: list[tuple[int, int]] = []
+    braces = 0
+    for sign in signs.finditer(body):
+        if sign[0] in _CLOSES:
+            opened.append((_CLOSES[sign[0]], sign.start()))
+            braces += sign[0] == "{"
+        elif sign[0] == "}" and braces:
+            while opened:
+                closer, start = opened.pop()
+                if closer == "}":
+                    braces -= 1
+                    spans.append((start, sign.end()))
+                    break
+        elif opened and sign[0] == opened[-1][0]:
+            opened.pop()
+    found, taken, looked_at = list[Json](), 0, 0
+    for start, end in sorted(spans):
+        if start < taken or looked_at > LOOKED_AT * len(body):
+            continue
+        looked_at += end - start
+        value = read_json(body[start:end])
+        if wanted(value):
+            found.append(value)
+            taken = end
+    return found
 
 
 def read_json(text: str) -> Json | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from evosyn.chat import Message, Parsed, Purpose, Request
+from evosyn.chat import USUAL, Manner, Message, Parsed, Purpose, Request
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection
 from evosyn.records import Json, ParsedCalls, PassMatrix, Problem, Solution, Testing
 
@@ -135,11 +135,13 @@ class Domain(Protocol):
         sample: int,
         params: Mapping[str, Json],
         examples: Sequence[Problem] = (),
+        manner: Manner = USUAL,
     ) -> Request:
         """The request for a `problem` (of the kind of the examples; `problem` is None), a `solution`, a `testing` (its
-        examples are other problems with good testings) or large `inputs`.
+        examples are other problems with good testings, or the problem itself with what may be shown of it) or large
+        `inputs`. What requests share stands first, what is of the problem last.
 
-        Human testings and references never enter a request about their own problem.
+        Human testings and references never enter a request about their own problem, but for such an example.
         """
         ...
 

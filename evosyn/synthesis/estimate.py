@@ -17,8 +17,10 @@ from evosyn.ports import Domain, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.generate import DrawConfig, Kind, Want, draw_pool, examples_for
+from evosyn.synthesis.examples import example_for
+from evosyn.synthesis.generate import DrawConfig, Want, draw_pool
 from evosyn.synthesis.problems import Briefs, make_problem
+from evosyn.synthesis.usable import Kind
 
 PROBES = 2
 SLOTS = 2
@@ -149,7 +151,9 @@ async def sample(
     seeds: Sequence[Problem], domains: Mapping[str, Domain], teacher: Teacher, config: SynthesizeConfig
 ) -> Sampled:
     """Ask for two problems, and two solutions and two testings of each; the teacher is closed afterwards."""
-    briefs = Briefs(seeds, config.problem, SeedTree(config.seed).child("synthesize", "problems"), domains)
+    briefs = Briefs(
+        seeds, config.problem, SeedTree(config.seed).child("synthesize", "problems"), domains, config.draw.manner
+    )
     asking = Sampling(teacher)
 
     async def one(index: int) -> None:
@@ -157,9 +161,9 @@ async def sample(
         domain = domains[brief.seeds[0].domain]
         made = await make_problem(brief, briefs, domain, asking.problem, config.problem, simulated=teacher.simulated)
         if made.problem is not None:
-            shown = examples_for(made.problem, brief.seeds, config.draw.examples)
+            shown = example_for(made.problem, domains[made.problem.domain], brief.seeds, config.draw)
             want = Want(
-                config.solutions, config.testings, teacher.simulated, examples=shown, limits=config.execute.limits
+                config.solutions, config.testings, teacher.simulated, example=shown, limits=config.execute.limits
             )
             await asking.pool(made.problem, domains, want, config.draw)
 

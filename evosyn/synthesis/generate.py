@@ -11,26 +11,27 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.agents.episodes import EpisodeActor
-from evosyn.chat import REPEATS, SAMPLE_STRIDE, WAS_CUT, Parsed, Reply, Request, roomier
+from evosyn.chat import SAMPLE_STRIDE, Form, Manner, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.dataset import Reject
-from evosyn.domains.replies import before_cut
+from evosyn.domains.python.reading import LOST
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import Domain, Teacher
-from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, outside_json
+from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing
 from evosyn.synthesis.adaptive import AdaptiveConfig
+from evosyn.synthesis.examples import NO_EXAMPLE, Example, example_for
 from evosyn.synthesis.likelihood import solution_details, testing_detail
+from evosyn.synthesis.usable import Kind, named_reason, read_reply, unstorable
 
 T = TypeVar("T")
 R = TypeVar("R", Solution, Testing)
 
-Kind: TypeAlias = Literal["solution", "testing", "inputs"]
 Ask: TypeAlias = Callable[[Kind, int, int, Request], Awaitable[Reply]]
 """Answers (kind, slot, attempt, request): straight from a teacher, or from a journal first."""
 
@@ -42,7 +43,12 @@ class DrawConfig(BaseModel):
         solution, testing: sampling parameters given to the teacher with each request; after a reply that was cut
             the next attempt has more room.
         inputs: the same for large inputs.
-        examples: other problems whose human testings are shown with each request for a testing (Du 2025, figure 6).
+        form: in which testings are asked for; what comes is read in any form.
+        example: what a request for a testing shows: `seed` a right test of the problem itself, of its human testing or
+            else of its statement (it is then no label, and in a reply no evidence); `other` testings of other problems
+            (Du 2025, figure 6), as `seed` does for a problem without such a test; `none` nothing.
+        examples: how many other problems are shown at most, those whose statements are most like this one's.
+        style: `brief` asks in short words, for models that do not reason first, and all testings alike.
         views: ask each testing of a problem to look at something else (`Domain.views`).
         temperatures: of the solutions, slot by slot in turn, in place of that in `solution`; empty for one for all.
         attempts: how often one slot is asked before it stays empty.
@@ -55,17 +61,26 @@ class DrawConfig(BaseModel):
     solution: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     testing: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     inputs: Sampling = Field(default_factory=lambda: dict(SAMPLED))
+    form: Form = "asserts"
+    example: Literal["none", "seed", "other"] = "seed"
     examples: int = Field(default=2, ge=0, le=10)
+    style: Literal["full", "brief"] = "full"
     views: bool = True
     temperatures: tuple[float, ...] = ()
     attempts: int = Field(default=2, ge=1, le=10)
     in_flight: int = Field(default=16, ge=1)
     adaptive: AdaptiveConfig | None = None
 
+    @property
+    def manner(self) -> Manner:
+        """How the domain is to ask."""
+        return Manner(self.form, self.style == "brief")
+
 
 @dataclass(frozen=True)
 class Attempt:
-    """One request of one slot and what became of it: `reason` is empty where the reply could be used."""
+    """One request of one slot and what became of it: `reason` is empty where the reply could be used, and `detail` then
+    says what of it is lost."""
 
     kind: Kind
     slot: int
@@ -92,7 +107,7 @@ class Drawn:
         return tuple(attempt for attempt in self.attempts if attempt.reason)
 
     def rejects(self, index: int) -> tuple[Reject, ...]:
-        """A row for each reply that could not be used; the problem is number `index` of its run."""
+        """As `rejects_of`."""
         return rejects_of(self.attempts, index, self.pool.problem)
 
 
@@ -105,12 +120,15 @@ class Slot:
 
 
 def rejects_of(attempts: Iterable[Attempt], index: int, problem: Problem) -> tuple[Reject, ...]:
-    """A row for each reply that could not be used; the problem is number `index` of its run."""
+    """A row for each reply that could not be used, or of which cases are lost; the problem is number `index` of its
+    run."""
     name = problem.problem_id
     return tuple(
-        Reject(one.kind, one.reason, "reply", index, name, (), one.reply.id, one.detail)
+        Reject(
+            one.kind, one.reason or LOST, "reply" if one.reason else "case", index, name, (), one.reply.id, one.detail
+        )
         for one in attempts
-        if one.reason
+        if one.reason or one.detail
     )
 
 
@@ -127,7 +145,7 @@ def draw_pools(
     """Draw a pool for each problem; blocks, running its own event loop.
 
     Args:
-        problems: whatever their human testings; those never reach the teacher.
+        problems: whatever their human testings; of those at most the case that is shown reaches the teacher.
         teacher: owned and closed by the caller.
         domains: for each domain name in `problems` its domain.
         solutions, testings: how many to ask for; a pool holds fewer where replies stay unusable.
@@ -151,8 +169,13 @@ async def drawn_pools(
     want: Want,
     config: DrawConfig,
     on_done: Callable[[int, Drawn], None] | None = None,
+    others: Sequence[Problem] = (),
 ) -> list[Pool]:
-    """The same inside an event loop, in which the teacher can be closed."""
+    """The same inside an event loop, in which the teacher can be closed.
+
+    Args:
+        others: that testings may be shown of beside these problems'.
+    """
     for problem in problems:
         if problem.domain not in domains:
             raise UsageError(f"problem {problem.problem_id!r}: unknown domain {problem.domain!r}")
@@ -163,9 +186,9 @@ async def drawn_pools(
 
     async def one(index: int, problem: Problem) -> Pool:
         async with gate:
-            drawn = await draw_pool(
-                problem, domains[problem.domain], ask, wanted(index, problems, want, config), config
-            )
+            domain = domains[problem.domain]
+            example = example_for(problem, domain, others or problems, config)
+            drawn = await draw_pool(problem, domain, ask, replace(want, example=example), config)
         if on_done is not None:
             on_done(index, drawn)
         return drawn.pool
@@ -181,7 +204,7 @@ class Want:
         solutions, testings: how many of each.
         simulated: whether the teacher only stands in for a model (it goes into the provenance).
         first_solution, first_testing: the slots that are drawn first, so that a pool can grow.
-        examples: other problems, with good testings.
+        example: what requests for testings show.
         limits: that solutions and testings will run under.
         actors: who solves the problems of a domain, by its name; one reply is a solution where there is none.
     """
@@ -191,25 +214,9 @@ class Want:
     simulated: bool = False
     first_solution: int = 0
     first_testing: int = 0
-    examples: tuple[Problem, ...] = ()
+    example: Example = NO_EXAMPLE
     limits: Limits = field(default_factory=Limits)
     actors: Mapping[str, EpisodeActor] = field(default_factory=dict)
-
-
-def examples_for(problem: Problem, others: Iterable[Problem], count: int) -> tuple[Problem, ...]:
-    """The first `count` of the others whose human testing may be shown with a request about this problem."""
-    fitting = (
-        other
-        for other in others
-        if other.domain == problem.domain and other.human_testing is not None and other.id != problem.id
-    )
-    return tuple(itertools.islice(fitting, count))
-
-
-def wanted(index: int, problems: Sequence[Problem], want: Want, config: DrawConfig) -> Want:
-    """What is drawn of one of several problems: the others that come next are its examples."""
-    others = (*problems[index + 1 :], *problems[:index])
-    return replace(want, examples=examples_for(problems[index], others, config.examples))
 
 
 async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, config: DrawConfig) -> Drawn:
@@ -226,7 +233,7 @@ async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, conf
     acted = problem.domain in want.actors  # then a solution is more than its last reply
     told = solution_details([(reply, "" if acted else solution.text) for reply, solution in solved])
     pool = Pool(
-        problem=problem,
+        problem=want.example.unseen(problem),
         solutions=tuple(with_detail(solution, more) for (_, solution), more in zip(solved, told, strict=True)),
         testings=tuple(value for value in values if isinstance(value, Testing)),
     )
@@ -248,7 +255,7 @@ async def _draw_slot(
         _request(problem, domain, kind, slot, slot + number * SAMPLE_STRIDE, want, config)
         for number in range(config.attempts)
     )
-    drawn = await attempted(problem, domain, ask, kind, slot, requests)
+    drawn = await attempted(problem, domain, ask, kind, slot, requests, want.example)
     if drawn.value is None:
         return drawn
     last = drawn.attempts[-1]
@@ -257,7 +264,11 @@ async def _draw_slot(
         simulated=want.simulated,
         call=last.reply.id,
         parents=(problem.id,),
-        detail={"slot": slot, "attempt": last.attempt},
+        detail={
+            "slot": slot,
+            "attempt": last.attempt,
+            **({"example": want.example.name, "form": config.form} if kind == "testing" else {}),
+        },
     )
     made = replace(drawn.value, provenance=provenance)
     if isinstance(made, Testing):
@@ -266,14 +277,20 @@ async def _draw_slot(
 
 
 async def attempted(
-    problem: Problem, domain: Domain, ask: Ask, kind: Kind, slot: int, requests: Iterable[Request]
+    problem: Problem,
+    domain: Domain,
+    ask: Ask,
+    kind: Kind,
+    slot: int,
+    requests: Iterable[Request],
+    example: Example = NO_EXAMPLE,
 ) -> Slot:
     """Make one request after the other until a reply can be used; after one that was cut the next has more room."""
     attempts: list[Attempt] = []
     for number, request in enumerate(requests):
         wider = roomier(request, attempts[-1].reply) if attempts else request
         reply = await ask(kind, slot, number, wider)
-        read = read_reply(problem, domain, kind, reply)
+        read = read_reply(problem, domain, kind, reply, example)
         attempts.append(Attempt(kind, slot, number, reply, read.reason, read.detail))
         if read.value is not None:
             return Slot(read.value, tuple(attempts))
@@ -314,11 +331,13 @@ def _request(
     conditions = domain.conditions(kind, want.limits)
     limits = f"## Limits\n{conditions}" if conditions else ""
     if kind == "solution":
-        return domain.ask(kind, problem, sample, _params(config, slot)).followed_by(limits)
-    request = domain.ask(kind, problem, sample, config.testing, want.examples)
+        return domain.ask(kind, problem, sample, _params(config, slot), (), config.manner).followed_by(limits)
+    request = domain.ask(kind, problem, sample, config.testing, want.example.problems, config.manner)
+    if config.manner.brief:  # short tests are none that limits or views would change
+        return request
     views = domain.views() if config.views else ()
     view = f"## What these tests are for\n{views[slot % len(views)]}" if views else ""
-    bare = domain.ask(kind, problem, sample, config.testing) if want.examples else request
+    bare = domain.ask(kind, problem, sample, config.testing, (), config.manner) if want.example.problems else request
     optional = (added(request.messages[-1].content, bare.messages[-1].content), view)
     return replace(request.followed_by(limits, view), optional=tuple(filter(None, optional)))
 
@@ -340,71 +359,13 @@ def inputs_requests(problem: Problem, domain: Domain, config: DrawConfig, limits
     conditions = domain.conditions("inputs", limits)
     said = f"## Limits\n{conditions}" if conditions else ""
     for number in range(config.attempts):
-        yield domain.ask("inputs", problem, number * SAMPLE_STRIDE, config.inputs).followed_by(said)
+        yield domain.ask("inputs", problem, number * SAMPLE_STRIDE, config.inputs, (), config.manner).followed_by(said)
 
 
 def _params(config: DrawConfig, slot: int) -> dict[str, Json]:
     if not config.temperatures:
         return config.solution
     return {**config.solution, "temperature": config.temperatures[slot % len(config.temperatures)]}
-
-
-class ReadReply(NamedTuple):
-    """What a reply holds, or why it cannot be used: the name that is counted, and a detail for people."""
-
-    value: Solution | Testing | None
-    reason: str = ""
-    detail: str = ""
-
-
-class Reason(NamedTuple):
-    """Why a reply cannot be used: a short name that is counted, and a detail for people."""
-
-    name: str
-    detail: str
-
-
-def read_reply(problem: Problem, domain: Domain, kind: Kind, reply: Reply) -> ReadReply:
-    """Read and check a reply; never raises for what it holds."""
-    lost = None if reply.failure is None else ReadReply(None, f"reply-{reply.failure}", reply.detail)
-    whole = before_cut(reply.text) if kind == "testing" and reply.failure in (*WAS_CUT, REPEATS) else ""
-    if lost and not whole:
-        return lost
-    parsed: Parsed[Solution | Testing] = domain.read(kind, whole or reply.text, problem)
-    if lost and parsed.value is None:
-        return lost
-    if parsed.value is None:
-        return ReadReply(None, *named_reason(parsed.reason, "unparsable"))
-    if isinstance(parsed.value, Testing):
-        misfit = domain.check_testing(problem, parsed.value)
-        if misfit is not None:
-            return ReadReply(None, *named_reason(misfit, "misfit"))
-        flaw = unstorable(parsed.value.to_json())
-    else:
-        flaw = unstorable(parsed.value.text)
-    return ReadReply(None, *named_reason(flaw, "unstorable")) if flaw else ReadReply(parsed.value)
-
-
-def unstorable(value: Json) -> str:
-    """Why a value that was read from a reply cannot be written to a file; empty where it can."""
-    try:
-        outside_json(value).encode("utf-8")
-    except UnicodeEncodeError:
-        return "not-text: holds a lone surrogate"
-    except (ValueError, TypeError) as error:
-        return f"not-json: {error}"
-    return ""
-
-
-def named_reason(text: str, fallback: str) -> Reason:
-    """Split a parser's reason into the name that is counted and the detail for people: `name: detail`.
-
-    A reason without a short name before its first colon is counted under `fallback`.
-    """
-    name, colon, rest = text.partition(":")
-    if name and len(name) <= 40 and name.replace("-", "").replace("_", "").isalnum():
-        return Reason(name, rest.strip() if colon else "")
-    return Reason(fallback, text)
 
 
 async def all_or_first_error(work: Sequence[Awaitable[T]]) -> list[T]:

@@ -13,13 +13,13 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.chat import SAMPLE_STRIDE, Reply, Request, roomier
+from evosyn.chat import SAMPLE_STRIDE, USUAL, Manner, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.errors import UsageError
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem, Provenance
-from evosyn.synthesis.generate import named_reason, unstorable
+from evosyn.synthesis.usable import named_reason, unstorable
 from evosyn.templates import render
 
 AskProblem: TypeAlias = Callable[[int, int, Request], Awaitable[Reply]]
@@ -92,7 +92,12 @@ class Briefs:
     """Draws the brief of each problem: a pure function of the seed tree, the seeds and the index."""
 
     def __init__(
-        self, seeds: Sequence[Problem], config: ProblemConfig, tree: SeedTree, domains: Mapping[str, Domain]
+        self,
+        seeds: Sequence[Problem],
+        config: ProblemConfig,
+        tree: SeedTree,
+        domains: Mapping[str, Domain],
+        manner: Manner = USUAL,
     ) -> None:
         held = sorted({seed.domain for seed in seeds})
         wanted = config.domains or held
@@ -103,7 +108,7 @@ class Briefs:
             )
         self._seeds = [seed for seed in seeds if seed.domain in wanted]
         self._wishes = {name: domains[name].wishes() if config.vary else {} for name in wanted}
-        self._config = config
+        self._config, self._manner = config, manner
         self._tree = tree
 
     def brief(self, index: int) -> Brief:
@@ -120,7 +125,7 @@ class Briefs:
     def request(self, brief: Brief, domain: Domain, attempt: int) -> Request:
         """The domain's request for this brief, with the wishes at the end of its last message."""
         sample = brief.index + attempt * SAMPLE_STRIDE * SAMPLE_STRIDE
-        request = domain.ask("problem", None, sample, self._config.params, brief.seeds)
+        request = domain.ask("problem", None, sample, self._config.params, brief.seeds, self._manner)
         if not brief.wishes:
             return request
         listed = "\n".join(f"- {SENTENCES.get(name, '{}').format(wish)}" for name, wish in brief.wishes.items())

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from evosyn.dataset import SETTINGS, Columns
 from evosyn.records import Json
 from evosyn.running.progress import Usage
+from evosyn.synthesis.examples import shown_with
 from evosyn.synthesis.instance import Instance
 
 STAGES = (
@@ -92,6 +93,8 @@ class Figures:
     kept: Counter[str] = field(default_factory=Counter)
     dropped: dict[str, Counter[str]] = field(default_factory=lambda: {setting: Counter() for setting in SETTINGS})
     replies: Counter[str] = field(default_factory=Counter)
+    in_part: Counter[str] = field(default_factory=Counter)
+    examples: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
     different: dict[str, Varieties] = field(
         default_factory=lambda: {"evosyn": Varieties(), "relaxed only": Varieties()}
@@ -117,8 +120,9 @@ class Figures:
         if variety is not None:
             self.different["evosyn" if instance.dropped("evosyn") is None else "relaxed only"].see(variety)
         for one in instance.rejects:
-            if one.item == "reply":
-                self.replies[f"{one.stage}: {one.reason}"] += 1
+            if one.item in ("reply", "case"):
+                (self.replies if one.item == "reply" else self.in_part)[f"{one.stage}: {one.reason}"] += 1
+        self.examples.update(shown_with(instance.testings or ()))
 
     def merge(self, other: Figures) -> None:
         """Count the instances that another one has seen."""
@@ -128,6 +132,8 @@ class Figures:
             (self.ended_at, other.ended_at),
             (self.kept, other.kept),
             (self.replies, other.replies),
+            (self.in_part, other.in_part),
+            (self.examples, other.examples),
             (self.models, other.models),
         ):
             mine.update(more)
@@ -159,6 +165,8 @@ class Figures:
             },
             "stages": self.stages(),
             "unusable_replies": dict(sorted(self.replies.items())),
+            "read_in_part": dict(sorted(self.in_part.items())),
+            "examples": dict(sorted(self.examples.items())),
             **self.usage.told(),
             "executions": self.usage.cells,
             "kept_per_1000_calls": _rate(self.kept["evosyn"], self.usage.calls, 1000),

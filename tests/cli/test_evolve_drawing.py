@@ -32,7 +32,7 @@ def seeds(tmp_path):
 
 
 def author(body, occurrence):
-    """Solutions and testings, one in four of them wrong, and strategies."""
+    """Solutions and testings, one in four of them wrong and none of the case that is shown, and strategies."""
     text = body["messages"][-1]["content"]
     if "single word" in text:
         return "ready"
@@ -41,7 +41,7 @@ def author(body, occurrence):
         return f"```python\ndef rank(e):\n    p = e.passed\n    return p.sum(1) + {drawn % 97}.0, p.sum(0)\n```"
     plus = int(found[1]) + (drawn % 4 == 0)
     if "unit tests" in text:
-        cases = [{"input": [one], "output": one + plus} for one in range(1 + drawn % 3)]
+        cases = [{"input": [one], "output": one + plus} for one in range(1, 2 + drawn % 3)]
         return f"```json\n{json.dumps(cases)}\n```"
     return f"```python\ndef add(number):\n    return number + {plus}  # {drawn}\n```"
 

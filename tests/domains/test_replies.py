@@ -1,12 +1,17 @@
 """Replies as models really write them, and what is read from them."""
 
+import itertools
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evosyn.chat import USUAL, Manner
+from evosyn.domains import domain as domain_named
 from evosyn.domains import python_function, python_stdin
 from evosyn.domains.replies import fences, read_json
 from evosyn.records import Problem, Testing
@@ -30,6 +35,10 @@ SINGLE = Problem(
 STDIN = Problem(
     "sum", "python-stdin", "Read n, then n numbers; print their sum.",
     human_testing=Testing("stdin", {"cases": [{"input": "1\n5\n", "output": "5\n"}]}),
+)  # fmt: skip
+MATH = Problem(
+    "tins", "math-answer", "Two tins hold 3 pens each. How many pens are there?",
+    human_testing=Testing("answer", {"answer": "6"}),
 )  # fmt: skip
 function, stdin = python_function.PythonFunction(), python_stdin.PythonStdin()
 
@@ -75,8 +84,8 @@ def test_keyword_arguments_are_kept_and_a_single_argument_is_wrapped() -> None:
 
 
 def test_a_comma_inside_a_text_survives_the_repair_of_trailing_commas() -> None:
-    text = '```json\n[{"input": [["a,]", "b,}"], 1], "output": [],},]\n```'
-    assert cases_of(FUNCTION, text) == [{"input": [["a,]", "b,}"], 1], "output": []}]
+    text = '```json\n[{"input": [["a,]", "b,}"]], "output": [],},]\n```'
+    assert cases_of(SINGLE, text) == [{"input": [["a,]", "b,}"]], "output": []}]
 
 
 def test_generators_stay_generators() -> None:
@@ -98,11 +107,12 @@ def test_asserts_and_checks_are_read_from_python() -> None:
     text = f"```python\n{code}```"
     parsed = function.read("testing", text, FUNCTION)
     assert parsed.value is not None
-    assert parsed.value.body == {"asserts": ["assert top([1], 1) == [1]", "assert top([]) == []"]}
+    assert parsed.value.body == {"cases": [{"input": [[1], 1], "output": [1]}, {"input": [[]], "output": []}]}
+    assert parsed.reason == "cases-lost: 1 of 3: 1 x does not call top"
     cut = "```python\nassert top([1], 1) == [1]\nassert top([2], 1) == [2"
     parsed = function.read("testing", cut, FUNCTION)
     assert parsed.value is not None
-    assert parsed.value.body == {"asserts": ["assert top([1], 1) == [1]"]}
+    assert parsed.value.body == {"cases": [{"input": [[1], 1], "output": [1]}]}
     parsed = function.read("testing", "```python\ndef check(candidate):\n    assert candidate([1], 1)\n```", FUNCTION)
     assert parsed.value is not None
     assert parsed.value.kind == "program"
@@ -215,18 +225,52 @@ def test_fences_take_any_text(text: str) -> None:
     assert all(isinstance(fence.text, str) for fence in fences(text))
 
 
-@pytest.mark.parametrize("purpose", ["problem", "solution", "testing", "inputs"])
-@pytest.mark.parametrize("problem", [FUNCTION, STDIN], ids=["function", "stdin"])
-def test_rendered_prompts_are_as_recorded(purpose: str, problem: Problem) -> None:
-    domain = stdin if problem is STDIN else function
-    request = {
-        "problem": lambda: domain.ask("problem", None, 0, {}, [problem]),
-        "solution": lambda: domain.ask("solution", problem, 0, {}),
-        "testing": lambda: domain.ask("testing", problem, 0, {}, [problem]),
-        "inputs": lambda: domain.ask("inputs", problem, 0, {}),
-    }[purpose]()
-    recorded = GOLDEN / f"{problem.domain}.{purpose}.md"
+MANNERS = {"": USUAL, ".json": Manner("json"), ".program": Manner("program"), ".brief": Manner(brief=True)}
+BRIEF_FORMS = {".brief.json": Manner("json", brief=True), ".brief.program": Manner("program", brief=True)}
+PROMPTS = [
+    *((problem, purpose, how) for problem in (FUNCTION, STDIN, MATH) for purpose in ("problem", "solution", "testing")
+      for how in ("", ".brief")),
+    *((problem, "inputs", how) for problem in (FUNCTION, STDIN) for how in ("", ".brief")),
+    *((FUNCTION, "testing", how) for how in (".json", ".program", *BRIEF_FORMS)),
+    *((STDIN, "testing", how) for how in (".json", ".brief.json")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("problem", "purpose", "how"), PROMPTS, ids=lambda one: getattr(one, "problem_id", one))
+def test_rendered_prompts_are_as_recorded(problem: Problem, purpose: str, how: str) -> None:
+    """Tests of another problem come before the problem, what is shown of the problem itself behind it."""
+    domain = domain_named(problem.domain)
+    about = None if purpose == "problem" else problem
+    other = replace(problem, statement=f"Another one. {problem.statement}")
+    shown = [other] if problem is MATH else [other, problem]
+    examples = {"problem": [problem], "testing": shown}.get(purpose, [])
+    request = domain.ask(purpose, about, 0, {}, examples, {**MANNERS, **BRIEF_FORMS}[how])  # type: ignore[arg-type]
+    recorded = GOLDEN / f"{problem.domain}.{purpose}{how}.md"
     assert request.messages[0].content == recorded.read_text(encoding="utf-8")
+
+
+def test_a_brief_prompt_asks_for_no_reasoning_and_is_shorter() -> None:
+    for problem, purpose, how in PROMPTS:
+        if how.startswith(".brief"):
+            brief = (GOLDEN / f"{problem.domain}.{purpose}{how}.md").read_text(encoding="utf-8")
+            full = (GOLDEN / f"{problem.domain}.{purpose}{how.removeprefix('.brief')}.md").read_text(encoding="utf-8")
+            assert len(brief) < len(full), (problem.domain, purpose, how)
+            assert not re.search(r"step by step|[Rr]eason first|[Tt]hink|work it out|[Ww]ork out", brief)
+
+
+def test_requests_of_one_domain_begin_alike_up_to_what_is_of_the_problem() -> None:
+    for problem, purpose, manner in itertools.product(
+        (FUNCTION, STDIN, MATH), ("solution", "testing", "inputs"), MANNERS.values()
+    ):
+        domain = domain_named(problem.domain)
+        if purpose in domain.asks:
+            payload = {**problem.payload, "starter_code": "def other(x):\n    pass\n", "entry_point": "other"}
+            other = replace(problem, statement="X", payload=payload)
+            text, begun = (
+                domain.ask(purpose, one, 0, {}, (), manner).messages[0].content  # type: ignore[arg-type]
+                for one in (problem, other)
+            )
+            assert begun.startswith(text[: text.index(problem.statement)])
 
 
 EXAMPLE = '```json\n[{"input": [[9], 9], "output": []}]\n```\n'

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evosyn.domains.python_function import PythonFunction
 from evosyn.domains.python_stdin import PythonStdin
-from evosyn.records import Problem
+from evosyn.records import Problem, canonical_json
 
 PROSE = st.text(string.ascii_letters + " .,\n", max_size=60)
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
@@ -30,12 +30,17 @@ def said(value: object, how: str, before: str, after: str) -> str:
     return f"{before}\n```json\n{text}\n```\n{after}"
 
 
+def once(cases: list) -> list:
+    """Each case once, as it is read."""
+    return list({canonical_json(case): case for case in cases}.values())
+
+
 HOW = st.sampled_from(["bare", "fenced", "ascii"])
 
 
 @given(st.lists(st.tuples(VALUE, VALUE, VALUE), min_size=1, max_size=5), HOW, PROSE, PROSE)
 def test_cases_of_a_function_are_read_as_they_were_written(cases, how, before, after) -> None:
-    written = [{"input": [first, second], "output": output} for first, second, output in cases]
+    written = once([{"input": [first, second], "output": output} for first, second, output in cases])
     parsed = PythonFunction().read("testing", said(written, how, before, after), FUNCTION)
     assert parsed.value is not None, parsed.reason
     assert parsed.value.body["cases"] == written
@@ -43,7 +48,7 @@ def test_cases_of_a_function_are_read_as_they_were_written(cases, how, before, a
 
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=5), HOW, PROSE, PROSE)
 def test_cases_of_a_program_are_read_as_they_were_written(cases, how, before, after) -> None:
-    written = [{"input": given, "output": output} for given, output in cases]
+    written = once([{"input": given, "output": output} for given, output in cases])
     parsed = PythonStdin().read("testing", said(written, how, before, after), STDIN)
     assert parsed.value is not None, parsed.reason
     assert parsed.value.body["cases"] == written

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from evosyn.chat import Message, Parsed, Purpose, Reply, Request
+from evosyn.chat import USUAL, Manner, Message, Parsed, Purpose, Reply, Request
 from evosyn.domains.base import BaseDomain
 from evosyn.domains.python.shapes import check_cases
 from evosyn.errors import BudgetSpent
@@ -47,6 +47,7 @@ class ToyDomain(BaseDomain):
         sample: int,
         params: Mapping[str, Json],
         examples: Sequence[Problem] = (),
+        manner: Manner = USUAL,  # noqa: ARG002
     ) -> Request:
         if problem is None:
             shown = "\n".join(seed.statement for seed in examples)

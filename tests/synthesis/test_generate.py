@@ -1,8 +1,9 @@
 """Drawing pools: slots are filled or accounted for, in order, and errors of the teacher end everything."""
 
 import asyncio
-import json
+import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,9 @@ from evosyn.domains import domain, load_pools
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.jobs import Limits
 from evosyn.records import Json, Problem, Testing
-from evosyn.synthesis.generate import (
-    DrawConfig,
-    Want,
-    added,
-    draw_pool,
-    draw_pools,
-    drawn_pools,
-    examples_for,
-    named_reason,
-)
+from evosyn.synthesis.examples import example_for
+from evosyn.synthesis.generate import DrawConfig, Want, added, draw_pool, draw_pools, drawn_pools
+from evosyn.synthesis.usable import named_reason
 from tests.teachers.asking import made, run, windowed
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
@@ -145,8 +139,9 @@ def shown(problem, others=(), **config):
         asked[kind, slot] = request.messages[-1].content
         return Reply(id="r", text="", model="m", failure="empty")
 
-    want = Want(1, 5, examples=examples_for(problem, others, 2), limits=Limits(cpu_s=2.0))
-    asyncio.run(draw_pool(problem, domain("python-function"), ask, want, DrawConfig(attempts=1, **config)))
+    draw, own = DrawConfig(attempts=1, **config), domain("python-function")
+    want = Want(1, 5, example=example_for(problem, own, others, draw), limits=Limits(cpu_s=2.0))
+    asyncio.run(draw_pool(problem, own, ask, want, draw))
     return asked
 
 
@@ -161,6 +156,7 @@ def test_testings_of_one_problem_are_asked_for_different_things_and_begin_alike(
     ends = [text.index("## What these tests are for") for text in testings]
     assert len({text[:end] for text, end in zip(testings, ends, strict=True)}) == 1
     assert len(set(shown(SEEDS[0], SEEDS, views=False).values())) == 2
+    assert len(set(shown(SEEDS[0], SEEDS, style="brief").values())) == 2
 
 
 SMALL, OTHER = (
@@ -181,13 +177,94 @@ def test_requests_are_as_recorded(kind, slot):
     assert shown(SMALL, (OTHER,))[kind, slot] == recorded.read_text(encoding="utf-8")
 
 
-def test_other_problems_show_how_good_testings_look_and_its_own_never_does():
-    assert examples_for(SEEDS[0], SEEDS, 2) == tuple(SEEDS[1:3])
-    text = shown(SEEDS[0], SEEDS)["testing", 0]
-    assert all(other.statement.strip() in text for other in SEEDS[1:3])
-    assert SEEDS[0].human_testing is not None
-    case = json.dumps(SEEDS[0].human_testing.body["cases"][-1]["input"])
-    assert case not in text
+def test_other_problems_show_how_good_testings_look_the_most_alike_first():
+    near = replace(OTHER, problem_id="near", statement="Return the sum of the squares of the numbers.")
+    far = replace(OTHER, problem_id="far", statement="Tell whether two strings are anagrams.")
+    text = shown(SMALL, (far, near), example="other", examples=1)["testing", 0]
+    assert near.statement in text and far.statement not in text
+    assert case_of(SMALL) not in text, "its own never shows where others do"
+    assert shown(SMALL, (far,), example="none")["testing", 0] == shown(SMALL, (), example="other")["testing", 0]
+
+
+def case_of(problem, place=0):
+    case = problem.human_testing.body["cases"][place]
+    return f"assert {problem.payload['entry_point']}({str(case['input'])[1:-1]}) == {case['output']}"
+
+
+def drawn(problem, replies, **config):
+    """A pool whose testings are these replies."""
+
+    async def ask(kind, slot, attempt, request):  # noqa: ARG001
+        return Reply(id="r", text=replies[slot], model="m")
+
+    draw, own = DrawConfig(attempts=1, **config), domain(problem.domain)
+    want = Want(0, len(replies), example=example_for(problem, own, (OTHER,), draw))
+    return asyncio.run(draw_pool(problem, own, ask, want, draw))
+
+
+TWO = replace(SMALL, human_testing=Testing("cases", {"cases": [{"input": [[n]], "output": n} for n in (1, 2, 1, 3)]}))
+ASSERTS = replace(TWO, human_testing=Testing("asserts", {"asserts": [f"assert total([{n}]) == {n}" for n in (1, 2)]}))
+
+
+@pytest.mark.parametrize(("problem", "left"), [(TWO, [2, 3]), (ASSERTS, ["assert total([2]) == 2"])])
+def test_a_right_test_that_is_shown_is_no_label_and_in_a_reply_no_evidence(problem, left):
+    assert "assert total([1]) == 1" in shown(problem, ())["testing", 0]
+    copied = "assert total([1]) == 1\nassert total([5]) == 5\n"
+    pool = drawn(problem, [copied, "assert total([1]) == 7\n", "assert total([6]) == 6\n"])
+    assert [one.body["cases"] for one in pool.pool.testings] == [
+        [{"input": [[5]], "output": 5}], [{"input": [[6]], "output": 6}]
+    ]  # fmt: skip
+    assert [one.reason for one in pool.rejected] == ["only-the-example"]
+    (body,) = pool.pool.problem.human_testing.body.values()
+    assert [one["output"] if isinstance(one, dict) else one for one in body] == left
+    assert pool.pool.problem.id == problem.id and "shown" in pool.pool.problem.meta
+    assert {one.provenance.detail["example"] for one in pool.pool.testings} == {"seed"}
+
+
+def test_a_human_testing_of_one_case_stays_the_label_though_it_is_shown():
+    assert drawn(SMALL, ["assert total([5]) == 5\n"]).pool.problem == SMALL
+
+
+def test_without_a_human_testing_the_examples_of_the_statement_are_shown_and_else_other_problems():
+    stated = replace(SMALL, human_testing=None, statement=f"{SMALL.statement}\n\nExamples:\n    total([4]) -> 4\n")
+    bare = replace(SMALL, human_testing=None)
+    for problem, name, seen in (
+        (stated, "stated", "assert total([4]) == 4"),
+        (bare, "other", "assert largest([1, 2])"),
+    ):
+        pool = drawn(problem, ["assert total([4]) == 4\nassert total([5]) == 5\n"]).pool
+        assert seen in shown(problem, (OTHER,))["testing", 0]
+        assert pool.testings[0].provenance.detail["example"] == name
+        assert len(pool.testings[0].body["cases"]) == (1 if name == "stated" else 2)
+        assert pool.problem == problem
+    assert drawn(bare, ["assert total([4]) == 4\n"], example="none").pool.testings[0].provenance.detail == {
+        "slot": 0, "attempt": 0, "example": "none", "form": "asserts"
+    }  # fmt: skip
+
+
+def test_cases_that_are_lost_are_told_beside_the_reply_that_is_used():
+    whole = "".join(f"assert total([{n}]) == {n}\n" for n in range(3))
+    got = drawn(SMALL, [f"{whole}assert total(1, 2) == 3\nassert total('a') == 0\nassert other([1]) == 1\n", whole])
+    assert [len(one.body["cases"]) for one in got.pool.testings] == [3, 3] and not got.rejected
+    (lost,) = got.rejects(0)
+    assert (lost.stage, lost.reason, lost.item) == ("testing", "cases-lost", "case")
+    assert "3 of 6" in lost.detail and "parameters (numbers)" in lost.detail and "does not call total" in lost.detail
+
+
+def test_requests_of_one_problem_go_out_together(toy_seeds, toy_domain, make_teacher):
+    order = []
+
+    class Watching(make_teacher):
+        async def complete(self, request):
+            order.append((request.problem.problem_id, request.purpose))
+            return await super().complete(request)
+
+    config = DrawConfig(attempts=1)
+    draw_pools(toy_seeds, Watching(), {toy_domain.name: toy_domain}, solutions=4, testings=3, config=config)
+    together = [seed.problem_id for seed in toy_seeds]
+    assert [name for name, _ in itertools.groupby(order)] == [
+        (name, purpose) for name in together for purpose in ("solution", "testing")
+    ]
 
 
 def test_everybody_is_told_the_limits_they_will_run_under():

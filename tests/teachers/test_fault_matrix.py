@@ -16,7 +16,7 @@ from evosyn.chat import Message, Request
 from evosyn.domains import domain as domain_named
 from evosyn.errors import EXIT_UNAVAILABLE, TeacherUnavailable
 from evosyn.records import Problem
-from evosyn.synthesis.generate import read_reply
+from evosyn.synthesis.usable import read_reply
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.failures import Failure, TransportError
 from evosyn.teachers.limits import Breaker

@@ -26,7 +26,7 @@ from evosyn.ports import Sandbox
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.exports._common import Target, task_column
-from evosyn.synthesis.generate import read_reply
+from evosyn.synthesis.usable import read_reply
 from evosyn.tasks import Task, task_from_json, task_to_json
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher

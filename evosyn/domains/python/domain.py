@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import yaml
 
-from evosyn.chat import Message, Parsed, Purpose
-from evosyn.domains.base import BaseDomain
-from evosyn.domains.python import generators, joining, large
+from evosyn.chat import Form, Manner, Message, Parsed, Purpose
+from evosyn.domains.base import BaseDomain, prompt_file
+from evosyn.domains.python import asking, generators, joining, large
 from evosyn.domains.python.payload import PRELUDES
 from evosyn.domains.python.program import program_of
 from evosyn.jobs import Limits
 from evosyn.parsing import same_program
 from evosyn.records import Json, Problem, Solution, Testing
+from evosyn.templates import render
 
 
 @cache
@@ -29,14 +30,28 @@ class PythonDomain(BaseDomain):
 
     Attributes:
         item: what one case makes a solution do.
+        asked_forms: of testings, that it can ask for; another is asked for as JSON.
     """
 
     asks = ("problem", "solution", "testing", "inputs")
     item: ClassVar[str]
+    asked_forms: ClassVar[tuple[Form, ...]] = get_args(Form)
 
     def same(self, problem: Problem, solution: Solution) -> str:
         text, before = program_of(problem, solution)
         return same_program("\n".join([*(one for one in before if one not in PRELUDES.values()), text]))
+
+    def forms(self, problem: Problem, examples: Sequence[Problem], manner: Manner) -> dict[str, str]:
+        """What is asked for, tests of other problems, and what is shown of the problem itself."""
+        form = manner.form if manner.form in self.asked_forms else "json"
+        file = prompt_file(f"{self.prompts}tests_{form}", brief=manner.brief)
+        others = [one for one in examples if one.id != problem.id]
+        own = [one for one in examples if one.id == problem.id]
+        return {
+            "form": render("evosyn.domains", file).rstrip(),
+            "examples": asking.testing_examples(others, form),
+            "shown": asking.shown_tests(own, form),
+        }
 
     def wishes(self) -> Mapping[str, Sequence[str]]:
         found: dict[str, list[str]] = _listed("python_wishes.yaml")

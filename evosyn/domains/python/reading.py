@@ -6,21 +6,37 @@ Every failure is a reason `name: detail` (the name is what reports count), never
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
 from evosyn.codeblocks import MAX_BLOCKS, CodeBlock, binding, completed, last_answer, without_uses
+from evosyn.domains.python.annotations import fits
 from evosyn.domains.python.payload import completions, entry_point, starter_code
 from evosyn.domains.python.shapes import checked
-from evosyn.domains.replies import PYTHON, answers, defines, python_blocks, read_json, sets_of_blocks
+from evosyn.domains.replies import (
+    PYTHON,
+    answers,
+    defines,
+    fences,
+    json_values,
+    python_blocks,
+    read_json,
+    sets_of_blocks,
+    whole_objects,
+)
 from evosyn.errors import FormatError
 from evosyn.names import BUILTINS, bound_names, free_names
 from evosyn.parsing import tree_or_none
-from evosyn.records import Json, Problem, Solution, Testing
+from evosyn.records import Json, Problem, Solution, Testing, canonical_json
 
 _INPUT_NAMES = ("input", "inputs", "args", "arguments")
 _OUTPUT_NAMES = ("output", "outputs", "expected", "expected_output", "answer", "result")
+_BEGUN = re.compile(rf"""["'](?:{"|".join(_INPUT_NAMES)})["'][ \t]*:""")
+LOST, NOT_WHOLE = "cases-lost", "is not whole"
+NO_CASES = "no-cases: neither cases nor code that makes or checks them"
 _LIST_NAMES = ("cases", "test_cases", "testcases", "tests", "unit_tests", "testing")
 
 
@@ -31,11 +47,13 @@ class Signature(NamedTuple):
         names: positional parameters in order.
         required: how many of them have no default.
         open: takes any number of arguments (`*args` or `**kwargs`).
+        types: of each parameter its annotation; None for one that has none, or whose default is None.
     """
 
     names: tuple[str, ...]
     required: int
     open: bool
+    types: tuple[ast.expr | None, ...] = ()
 
     def takes(self, given: Json) -> bool:
         """Whether a list of positional or an object of keyword arguments can be bound."""
@@ -44,6 +62,15 @@ class Signature(NamedTuple):
         if isinstance(given, dict):
             return set(given) <= set(self.names) and set(self.names[: self.required]) <= set(given)
         return self.required <= len(given) <= len(self.names)
+
+    def misfit(self, given: Json) -> str:
+        """Why arguments are none of this function, by their number and by the plain types of the signature; or ""."""
+        if not self.takes(given):
+            return f"does not fit the parameters ({', '.join(self.names)})"
+        types = dict(zip(self.names, self.types, strict=False))
+        named = given if isinstance(given, dict) else dict(zip(self.names, given, strict=False))
+        wrong = next((name for name, value in named.items() if not fits(value, types.get(name))), None)
+        return "" if wrong is None else f"does not fit the type of the parameter {wrong}"
 
 
 def signature_of(problem: Problem) -> Signature | None:
@@ -54,11 +81,15 @@ def signature_of(problem: Problem) -> Signature | None:
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 given = node.args
-                names = [argument.arg for argument in (*given.posonlyargs, *given.args)]
-                if names[:1] == ["self"] and "." in entry_point(problem):
-                    names = names[1:]
+                every = [*given.posonlyargs, *given.args]
+                if every and every[0].arg == "self" and "." in entry_point(problem):
+                    del every[0]
+                names, required = tuple([one.arg for one in every]), len(every) - len(given.defaults)
+                may_be_none = [isinstance(one, ast.Constant) and one.value is None for one in given.defaults]
+                optional = [*[False] * required, *may_be_none]
+                types = [None if none else one.annotation for one, none in zip(every, optional, strict=True)]
                 is_open = bool(given.vararg or given.kwarg or given.kwonlyargs)
-                return Signature(tuple(names), len(names) - len(given.defaults), is_open)
+                return Signature(names, required, is_open, tuple(types))
     return None
 
 
@@ -159,7 +190,8 @@ def with_helpers(answer: CodeBlock, blocks: Sequence[CodeBlock]) -> str:
 def read_cases(
     text: str, kind: str, repair: Callable[[Json], Json], output: Callable[[Json], Json] | None = None
 ) -> Parsed[Testing]:
-    """The last block that is a JSON list of cases, or Python that defines `build_cases()`, with its helpers.
+    """The last block that is a JSON list of cases, or Python that defines `build_cases()`, with its helpers; each case
+    counts by itself.
 
     Args:
         kind: `cases` or `stdin`.
@@ -169,19 +201,60 @@ def read_cases(
     for block in answers(text):
         if block.language in (*PYTHON, "") and defines(block.text, "build_cases"):
             return Parsed(_built(kind, CodeBlock(block.text, block.start), python_blocks(text)))
-        cases = _case_list(read_json(block.text))
-        if cases is None:
-            continue
-        try:
-            body = {"kind": kind, "cases": [_repaired(index, case, repair, output) for index, case in enumerate(cases)]}
-            return Parsed(checked(body))
-        except FormatError as error:
-            return Parsed(None, f"bad-cases: {error}")
+        value = read_json(block.text)
+        cases = [one for one in reversed(json_values(text)) if _is_case(one)] if _is_case(value) else _case_list(value)
+        if cases is not None:
+            return those_that_fit(kind, cases, repair, output)
     for blocks in sets_of_blocks(text):
         builders = [block for block in blocks if defines(block.text, "build_cases")]
         if builders:
             return Parsed(_built(kind, builders[-1], blocks))
-    return Parsed(None, "no-cases: neither a JSON list of cases nor build_cases()")
+    return Parsed(None, NO_CASES)
+
+
+def read_whole_cases(
+    text: str, kind: str, repair: Callable[[Json], Json], output: Callable[[Json], Json] | None = None
+) -> Parsed[Testing]:
+    """The cases that stand whole in the last block that has any, where its JSON as a whole is none: it was cut, or a
+    line of it is broken."""
+    for block in [one.text for one in fences(text)][::-1] or [text]:
+        cases = whole_objects(block, _is_case)
+        if cases:
+            begun = max(len(cases), len(_BEGUN.findall(block)))
+            return those_that_fit(kind, cases, repair, output, begun - len(cases))
+    return Parsed(None, NO_CASES)
+
+
+def without_lost(testing: Testing, lost: Mapping[str, int]) -> Parsed[Testing]:
+    """A testing, with how many of its cases are lost, and why."""
+    number = sum(lost.values())
+    told = ", ".join(f"{count} x {reason}" for reason, count in lost.items() if count)
+    kept = len(next(iter(testing.body.values())))
+    return Parsed(testing, f"{LOST}: {number} of {kept + number}: {told}" if number else "")
+
+
+def those_that_fit(
+    kind: str,
+    cases: Sequence[Json],
+    repair: Callable[[Json], Json],
+    output: Callable[[Json], Json] | None,
+    broken: int = 0,
+) -> Parsed[Testing]:
+    """The cases that can be used, each of them once; `broken` more are not whole."""
+    kept: dict[str, Json] = {}
+    wrong: list[FormatError] = []
+    for index, case in enumerate(cases):
+        try:
+            made = _repaired(case, repair, output)
+            checked({"kind": kind, "cases": [made]})
+            kept.setdefault(canonical_json(made), made)
+        except FormatError as error:
+            wrong.append(FormatError(error.field.removeprefix("cases[0].").removeprefix("cases[0]"), error.reason))
+            wrong[-1] = wrong[-1].inside(f"cases[{index}]")
+    if not kept:
+        return Parsed(None, f"bad-cases: {wrong[0] if wrong else 'there is none'}")
+    reasons = Counter(f"{error.field.rpartition('.')[2]} {error.reason}" for error in wrong)
+    return without_lost(Testing(kind, {"cases": list(kept.values())}), {NOT_WHOLE: broken, **reasons})
 
 
 def _built(kind: str, builder: CodeBlock, blocks: Sequence[CodeBlock]) -> Testing:
@@ -198,19 +271,24 @@ def _case_list(value: Json) -> list[Json] | None:
     return None
 
 
+def _is_case(value: Json) -> bool:
+    names = value.keys() if isinstance(value, dict) else ()
+    return any(name in names for name in _INPUT_NAMES) and any(name in names for name in _OUTPUT_NAMES)
+
+
 def _repaired(
-    index: int, case: Mapping[str, Json], repair: Callable[[Json], Json], output: Callable[[Json], Json] | None
+    case: Mapping[str, Json], repair: Callable[[Json], Json], output: Callable[[Json], Json] | None
 ) -> dict[str, Json]:
     made: dict[str, Json] = {}
     for key, names in (("input", _INPUT_NAMES), ("output", _OUTPUT_NAMES)):
         name = next((name for name in names if name in case), None)
         if name is None:
-            raise FormatError(f"cases[{index}].{key}", "is missing")
+            raise FormatError(key, "is missing")
         made[key] = case[name]
     try:
         made["input"] = repair(made["input"])
     except FormatError as error:
-        raise FormatError(f"cases[{index}].input", error.reason, error.value) from error
+        raise FormatError("input", error.reason, error.value) from error
     made["output"] = made["output"] if output is None else output(made["output"])
     if "tolerance" in case:
         made["tolerance"] = case["tolerance"]

@@ -53,7 +53,7 @@ def calls_of_program(code: str, context: Context) -> ParsedCalls | None:
 def text_of(value: Json) -> str:
     """The one text of a value."""
     try:
-        return short_text(_JSON(value) if _is_json(value) else repr(value))
+        return short_text(_JSON(value) if is_json(value) else repr(value))
     except ValueError:  # an integer too long to be written out
         return content_id("v_", marshal.dumps(value, 2).hex())
 
@@ -83,11 +83,11 @@ def _arguments(call: Call) -> str:
     return text_of(dict(call.kwargs) if not call.args else [*call.args, dict(call.kwargs)])
 
 
-def _is_json(value: Json) -> bool:
+def is_json(value: Json) -> bool:
     """Whether JSON gives it back as it is."""
     kind = type(value)
     if kind is list:
-        return all(map(_is_json, value))
+        return all(map(is_json, value))
     if kind is dict:
-        return all(type(key) is str for key in value) and all(map(_is_json, value.values()))
+        return all(type(key) is str for key in value) and all(map(is_json, value.values()))
     return value is None or kind in (bool, int, str) or (kind is float and value - value == 0)

@@ -10,20 +10,35 @@ import ast
 import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import dedent
+from typing import NamedTuple
 
 from evosyn.domains.python.payload import entry_point
 from evosyn.parsing import literal, parsed
 from evosyn.records import Json, Problem, Testing, canonical_json
 
-MOST_EXAMPLES, LONGEST_LINE, MOST_LINES, MOST_MARKS = 20, 2000, 100, 3
-"""Read of one statement, of one line, and of what a line may mean: a statement is hostile input."""
+MOST_EXAMPLES, LONGEST_LINE, MOST_LINES, MOST_MARKS, MOST_BLOCKS = 20, 2000, 100, 3, 200
+"""Read of one statement, of one line, of what a line may mean, and of one reply: a text is hostile input."""
 _GIVES = re.compile(r"->|→|=>|==|\breturns?\b|\bgives\b")
+_REMARKED = re.compile(
+    rf"{_GIVES.pattern}|#(?:[ \t]*(?:expected|output|result|should|is|be)\b)*[ \t]*(?:->|=>|→|[:=]*)", re.I
+)
+"""The same in replies, where a remark behind a call says what it gives as well."""
+_PRINTED = re.compile(r"\bprint\((.*)\)[ \t]*(?=#|$)")
 _REMARK = re.compile(r"(?<=\s)(?:#|//|\(|because\b|since\b)")
 _BLOCK = re.compile(
     r"[ \t#*]*(?:(?:example|sample)[ \t]{0,4})?(?:\d{1,3}[ \t]?,?[ \t]?)?(input|output)\b[^:]{0,20}:[ \t*]*(.*)", re.I
 )
+_SAID_BLOCK = re.compile(
+    r"\W*+(?:(?:example|sample|test|case|expected)\b[\W_]*+)*(?:\d{1,3}\b\W*+)?(?:expected\W++)?(?:std)?(input|output)\b"
+    r"(?:[ \t]*#?\d{0,3}[^:\w]*+$|[^:]{0,20}:[ \t*]*(.*))",
+    re.I,
+)
+_NAMED_FENCE = re.compile(r"^([ \t]*)(```+|~~~+)[ \t]*(?:std)?(input|output)\b.*$", re.I | re.M)
+NAMED = "\0"
+"""What announces an input or an output in a reply, and a fence that says so as its language: that is then read as
+an announcement, marked so, above a fence."""
 _EXAMPLES = re.compile(r"[ \t#*]*(?:example|sample)", re.I)
 
 
@@ -32,55 +47,93 @@ def stated_calls(problem: Problem) -> Testing | None:
     name = entry_point(problem)
     if not name.isidentifier():
         return None
+    found = list(itertools.islice(_stated(problem.statement.split("\n"), name, _GIVES), MOST_EXAMPLES))
+    cases = [case for one in found if (case := _as_case(one)) is not None]
+    return Testing("cases", {"cases": cases}) if cases else None
+
+
+def said_calls(text: str, name: str) -> list[str]:
+    """What a text says of calls of a function, as asserts: the same forms, and remarks behind a call or its print."""
+    lines = [_PRINTED.sub(r"\1 ", line) if len(line) <= LONGEST_LINE else "" for line in text.split("\n")]
+    return [f"assert {ast.unparse(call)} == {value!r}" for call, value in _stated(lines, name, _REMARKED)]
+
+
+def stated_texts(problem: Problem) -> Testing | None:
+    """`Example input:` and `Example output:`, each with an indented or fenced block below, or a text on its line."""
     lines = problem.statement.split("\n")
-    cases, read = [], 0
+    begin = next((at for at, line in enumerate(lines) if _EXAMPLES.match(line[:LONGEST_LINE])), len(lines))
+    cases = _pairs(_blocks(lines[begin:], _BLOCK, 2 * MOST_EXAMPLES))
+    return Testing("stdin", {"cases": cases[:MOST_EXAMPLES]}) if cases else None
+
+
+class SaidTexts(NamedTuple):
+    """The cases of a reply, and how many inputs it announces."""
+
+    cases: list[Json]
+    begun: int
+
+
+def said_texts(text: str) -> SaidTexts:
+    """Of a reply the texts below lines that announce an input and an output, or in fences named so, pair by pair."""
+    plain = _NAMED_FENCE.sub(rf"\1{NAMED}\3:\n\1\2", text)
+    blocks = list(_blocks(plain.split("\n"), _SAID_BLOCK, MOST_BLOCKS))
+    return SaidTexts(_pairs(blocks), sum(what == "input" for what, _ in blocks))
+
+
+def _pairs(blocks: Iterable[tuple[str, str]]) -> list[Json]:
+    return [
+        {"input": given, "output": output}
+        for (first, given), (second, output) in itertools.pairwise(blocks)
+        if (first, second) == ("input", "output") and given and output
+    ]
+
+
+class _Stated(NamedTuple):
+    call: ast.Call
+    value: Json
+
+
+def _stated(lines: Sequence[str], name: str, gives: re.Pattern[str]) -> Iterator[_Stated]:
+    read = 0
     called = re.compile(rf"(?<![\w.]){name}\(")
     for number, line in enumerate(lines):
         below = lines[number + 1] if number + 1 < len(lines) else ""
         begins = called.search(line) if len(line) <= LONGEST_LINE else None
         if begins is not None and read < MOST_LINES:
             read += 1
-            cases += list(_calls_of(line, begins.start(), below, name))
-    return Testing("cases", {"cases": cases[:MOST_EXAMPLES]}) if cases else None
+            found = _of_line(line, begins.start(), below, gives)
+            if found is not None and ast.unparse(found.call.func) == name:
+                yield found
 
 
-def stated_texts(problem: Problem) -> Testing | None:
-    """`Example input:` and `Example output:`, each with an indented or fenced block below, or a text on its line."""
-    blocks = list(_blocks(problem.statement.split("\n")))
-    cases = [
-        {"input": given, "output": output}
-        for (first, given), (second, output) in itertools.pairwise(blocks)
-        if (first, second) == ("input", "output")
-    ]
-    return Testing("stdin", {"cases": cases[:MOST_EXAMPLES]}) if cases else None
-
-
-def _calls_of(line: str, start: int, below: str, name: str) -> Iterator[dict[str, Json]]:
+def _of_line(line: str, start: int, below: str, gives: re.Pattern[str]) -> _Stated | None:
     if line.lstrip().startswith(">>>"):
-        found = _case(line.lstrip()[3:].strip(), below.strip(), name)
-        if found is not None:
-            yield found
-        return
-    for mark in itertools.islice(_GIVES.finditer(line, start), MOST_MARKS):
-        found = _case(line[start : mark.start()], line[mark.end() :], name)
-        if found is not None:
-            yield found
-            return
+        return _call_and_value(line.lstrip()[3:].strip(), below.strip())
+    marks = itertools.islice(gives.finditer(line, start), MOST_MARKS)
+    found = (_call_and_value(line[start : mark.start()], line[mark.end() :]) for mark in marks)
+    return next((one for one in found if one is not None), None)
 
 
-def _case(call: str, value: str, name: str) -> dict[str, Json] | None:
+def _call_and_value(call: str, value: str) -> _Stated | None:
     try:
         node = parsed(call.strip(" `*")).body[0]
-        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
-            return None
-        function, args, keywords = node.value.func, node.value.args, node.value.keywords
-        if not (isinstance(function, ast.Name) and function.id == name) or (args and keywords):
-            return None
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
+            return _Stated(node.value, _first_plain(value))
+    except (SyntaxError, ValueError, TypeError, IndexError, MemoryError, RecursionError):
+        pass
+    return None
+
+
+def _as_case(stated: _Stated) -> dict[str, Json] | None:
+    args, keywords = stated.call.args, stated.call.keywords
+    if args and keywords:
+        return None
+    try:
         given: Json = [_plain(ast.unparse(one)) for one in args]
         if keywords:
             given = {str(one.arg): _plain(ast.unparse(one.value)) for one in keywords}
-        return {"input": given, "output": _first_plain(value)}
-    except (SyntaxError, ValueError, TypeError, IndexError, MemoryError, RecursionError):
+        return {"input": given, "output": stated.value}
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         return None
 
 
@@ -111,30 +164,33 @@ def _plain(text: str) -> Json:
     return words[text] if text in words else json.loads(canonical_json(literal(text)))
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What stands below (or behind) each line that announces an input or an output, from where examples begin."""
-    at, begun, heads = 0, False, 0
-    while at < len(lines) and heads < 2 * MOST_EXAMPLES:
+def _blocks(lines: Sequence[str], announces: re.Pattern[str], most: int) -> Iterator[tuple[str, str]]:
+    """What stands below (or behind) each line that announces an input or an output; "" where it is not whole."""
+    at, heads = 0, 0
+    while at < len(lines) and heads < most:
         line = lines[at][:LONGEST_LINE]
         at += 1
-        begun = begun or _EXAMPLES.match(line) is not None
-        head = _BLOCK.fullmatch(line) if begun else None
+        head = announces.fullmatch(line)
         if head is None:
             continue
         heads += 1
-        said = head[2].strip().strip("`")
+        said = (head[2] or "").strip().strip("`")
         taken, at = (said + "\n", at) if said else _below(lines, at)
-        if taken:
-            yield head[1].lower(), taken
+        yield head[1].lower(), taken
 
 
 def _below(lines: Sequence[str], at: int) -> tuple[str, int]:
     """A fenced or indented block that begins at a line, and the line after it; "" where there is none."""
     while at < len(lines) and not lines[at].strip():
         at += 1
-    if at < len(lines) and lines[at].lstrip().startswith("```"):
-        end = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == "```"), None)
-        return ("", at) if end is None else (dedent("\n".join(lines[at + 1 : end]) + "\n"), end + 1)
+    begin = lines[at].lstrip() if at < len(lines) else ""
+    mark = begin[: len(begin) - len(begin.lstrip(begin[:1]))] if begin[:3] in ("```", "~~~") else ""
+    if mark:
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == mark), None)
+        if end is not None and lines[end - 1].lstrip().startswith(NAMED):  # another one opens before it is closed
+            return ("", end - 1)
+        inside = "" if end is None else "\n".join(lines[at + 1 : end]) + "\n"
+        return (dedent(inside) if lines[at][0] != mark[0] else inside, at if end is None else end + 1)
     end = at
     while end < len(lines) and (lines[end].startswith(("    ", "\t")) or not lines[end].strip()):
         end += 1

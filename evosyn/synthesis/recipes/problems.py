@@ -99,7 +99,9 @@ class Given(NamedTuple):
 def making(given: Given) -> list[Stage[Instance]]:
     """What every problem goes through before it is compared with others."""
     inputs, config, workbench, asked, ledger, benchmarks = given
-    briefs = Briefs(inputs.seeds, config.problem, _tree(config).child("problems"), workbench.domains)
+    briefs = Briefs(
+        inputs.seeds, config.problem, _tree(config).child("problems"), workbench.domains, config.draw.manner
+    )
     return [
         MakeProblem(config.problem, briefs, workbench.domains, asked.teachers[0], ledger),
         *([] if benchmarks is None else [Decontaminate(benchmarks)]),

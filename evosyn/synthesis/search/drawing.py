@@ -21,6 +21,7 @@ from evosyn.ports import Domain, Teacher
 from evosyn.records import Pool, Problem
 from evosyn.running.ledger import LOST, TRANSIENT
 from evosyn.running.progress import Usage, usage_of
+from evosyn.synthesis.examples import shown_with
 from evosyn.synthesis.generate import DrawConfig, Drawn, Want, drawn_pools
 
 
@@ -49,7 +50,20 @@ class DrawnSeeds(NamedTuple):
     @property
     def unusable(self) -> dict[str, int]:
         """Replies that could not be used, by kind and reason."""
-        replies = [one for one in self.rejects if one.item != "problem"]
+        return self._counted("reply")
+
+    @property
+    def read_in_part(self) -> dict[str, int]:
+        """Replies of which cases are lost, by kind and reason."""
+        return self._counted("case")
+
+    @property
+    def examples(self) -> dict[str, int]:
+        """Testings by what was shown with the request for them."""
+        return dict(sorted(shown_with(testing for pool in self.pools for testing in pool.testings).items()))
+
+    def _counted(self, item: str) -> dict[str, int]:
+        replies = [one for one in self.rejects if one.item == item]
         return dict(sorted(Counter(f"{one.stage}: {one.reason}" for one in replies).items()))
 
 
@@ -126,7 +140,7 @@ class _Drawing:
         solutions, testings, config, actors = self._wanted
         problems = [self._problems[index] for index in indices]
         want = Want(solutions, testings, self._teacher.simulated, actors=actors)
-        await drawn_pools(problems, self._teacher, self._domains, want, config, keep)
+        await drawn_pools(problems, self._teacher, self._domains, want, config, keep, self._problems)
 
     async def _see_that_it_answers(self, lost: Sequence[int]) -> None:
         """Tell problems whose replies never come from an endpoint that is down, by one more question about another.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from evosyn.evolve.arms import named_arm
@@ -17,7 +18,8 @@ from evosyn.lengths import AUTO, given_length, start_of
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Problem
 from evosyn.synthesis.estimate import PROBES, Phase, Sampled, Sampling, figures
-from evosyn.synthesis.generate import Want, wanted
+from evosyn.synthesis.examples import example_for
+from evosyn.synthesis.generate import Want
 from evosyn.synthesis.search.config import EvolveConfig, SearchSettings
 from evosyn.synthesis.search.inputs import Source
 from evosyn.synthesis.search.parts import models_of
@@ -36,9 +38,11 @@ async def sample_seeds(
     """Ask for two solutions and two testings of two seeds, the first that the run asks for; closes the teacher."""
     asking, want = Sampling(teacher), Want(*config.drawn, teacher.simulated)
     try:
-        first = enumerate(problems[:PROBES])
-        every = [(one, wanted(index, problems, want, config.draw)) for index, one in first]
-        await asyncio.gather(*(asking.pool(problem, domains, one, config.draw) for problem, one in every))
+        every = []
+        for problem in problems[:PROBES]:
+            example = example_for(problem, domains[problem.domain], problems, config.draw)
+            every.append(asking.pool(problem, domains, replace(want, example=example), config.draw))
+        await asyncio.gather(*every)
     finally:
         await teacher.aclose()
     return Sampled(asking.replies, simulated=teacher.simulated)

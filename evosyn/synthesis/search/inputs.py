@@ -251,7 +251,14 @@ def prepare(
     matrices = with_texts(load_matrices(stored), pools)
     seeds = select(split_all(matrices, config), config, simulated=simulated)
     cost = _cost_of_pools(run)
-    return replace(seeds, left_out={**seeds.left_out, **known}, spent=cost.spent, unusable=cost.unusable_replies)
+    return replace(
+        seeds,
+        left_out={**seeds.left_out, **known},
+        spent=cost.spent,
+        unusable=cost.unusable_replies,
+        read_in_part=cost.read_in_part,
+        examples=cost.examples,
+    )
 
 
 @dataclass(frozen=True)
@@ -260,6 +267,8 @@ class _CostOfPools:
 
     spent: Mapping[str, Usage] = field(default_factory=dict)
     unusable_replies: Mapping[str, int] = field(default_factory=dict)
+    read_in_part: Mapping[str, int] = field(default_factory=dict)
+    examples: Mapping[str, int] = field(default_factory=dict)
 
 
 def _cost_of_pools(run: RunDir) -> _CostOfPools:
@@ -290,7 +299,7 @@ def _incomplete(run: RunDir, pools: Sequence[Pool], config: EvolveConfig, *, dra
     for pool in short:
         name = pool.problem.problem_id
         sizes = f"{len(pool.solutions)} solutions and {len(pool.testings)} testings, {m} and {n} are needed"
-        why = reasons(one for one in rejects if one.problem_id == name)
+        why = reasons(one for one in rejects if one.problem_id == name and one.item != "case")
         found[name] = LeftOut(f"smaller than {m} x {n}", f"{why}; {sizes}" if why else sizes)
     return found
 
@@ -342,6 +351,8 @@ def _pools(
         "simulated": teacher.simulated,
         "spent": {**manifest.get("spent", {}), "drawing": dump(drawn.usage, defaults=True)},
         "unusable_replies": drawn.unusable,
+        "read_in_part": drawn.read_in_part,
+        "examples": drawn.examples,
     }
     run.write_json(MANIFEST, {**manifest, **made})
     write_pools(stored, drawn.pools)

@@ -60,6 +60,8 @@ class Seeds:
         repeated: problems that say what one before them says, and are of its task.
         spent: what it took to make them, by phase; empty where nothing was drawn.
         unusable: replies that could not be used, by kind and reason.
+        read_in_part: replies of which cases are lost, likewise.
+        examples: testings by what was shown with the request for them (`synthesis.examples.Example.name`).
     """
 
     split: Split
@@ -69,6 +71,8 @@ class Seeds:
     repeated: tuple[str, ...] = ()
     spent: Mapping[str, Usage] = field(default_factory=dict)
     unusable: Mapping[str, int] = field(default_factory=dict)
+    read_in_part: Mapping[str, int] = field(default_factory=dict)
+    examples: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def skipped(self) -> dict[str, int]:

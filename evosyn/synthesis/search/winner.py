@@ -189,6 +189,8 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
         "skipped": seeds.skipped,
         "left_out": seeds.details,
         "unusable_replies": dict(seeds.unusable),
+        "read_in_part": dict(seeds.read_in_part),
+        "examples": dict(seeds.examples),
         "untelling": list(seeds.untelling),
         "selection": {
             "finalists": choice.finalists,

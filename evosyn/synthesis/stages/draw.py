@@ -14,8 +14,10 @@ from evosyn.running.ledger import Ledger
 from evosyn.running.progress import usage_of
 from evosyn.synthesis.adaptive import Outlook, Size, outlook, rounds
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.generate import Kind, Want, draw_pool, examples_for, named_reason
+from evosyn.synthesis.examples import example_for
+from evosyn.synthesis.generate import Want, draw_pool
 from evosyn.synthesis.instance import Instance
+from evosyn.synthesis.usable import Kind, named_reason
 
 
 class DrawPool:
@@ -82,7 +84,7 @@ class DrawPool:
             size.testings - before.testings,
             simulated,
             *before,
-            examples=examples_for(problem, named, self._config.examples),
+            example=example_for(problem, self._domains[problem.domain], named, self._config),
             limits=self._limits,
             actors=self._actors,
         )

@@ -19,10 +19,11 @@ from evosyn.running.ledger import Ledger
 from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.enlarge import FEWEST_AGREEING, Enlarger
-from evosyn.synthesis.generate import Kind, attempted, inputs_requests, rejects_of
+from evosyn.synthesis.generate import attempted, inputs_requests, rejects_of
 from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.prune import Choice
 from evosyn.synthesis.reward import Reward, agreed, distinct, top_solutions
+from evosyn.synthesis.usable import Kind
 
 CONTRADICTED = "example-contradicted"
 

@@ -11,7 +11,7 @@ from evosyn.domains.world_tool import ToolConditions, tool_problem
 from evosyn.records import Json, Problem
 from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.environments.draft import storable
-from evosyn.synthesis.generate import named_reason
+from evosyn.synthesis.usable import named_reason
 from evosyn.worlds.tools.records import ToolWorld
 
 CLOCK = "2026-04-06T09:00:00"

@@ -20,7 +20,8 @@ from evosyn.ports import Domain
 from evosyn.records import PassMatrix, Pool, Problem, Provenance, Solution, Testing
 from evosyn.running.batches import Batches, in_thread
 from evosyn.running.progress import Usage
-from evosyn.synthesis.generate import Attempt, DrawConfig, Drawn, Want, all_or_first_error, draw_pool, read_reply
+from evosyn.synthesis.generate import Attempt, DrawConfig, Drawn, Want, all_or_first_error, draw_pool
+from evosyn.synthesis.usable import read_reply
 from evosyn.synthesis.worlds.asking import DEBUG
 from evosyn.synthesis.worlds.choosing import ToolChoice, ToolChooser
 from evosyn.synthesis.worlds.config import MakeWorldsConfig
