@@ -8,7 +8,7 @@ import pytest
 from simulation.scripted_server import Faults, ScriptedServer
 
 from evosyn.budget import Bound, Budget, BudgetConfig
-from evosyn.chat import Reply
+from evosyn.chat import Reply, Request
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
@@ -115,7 +115,7 @@ def test_the_price_that_is_not_given_is_that_of_the_list_and_nothing_is_free_by_
 class FullDisk(ReplyCache):
     """Keeps nothing."""
 
-    def put(self, reply: Reply) -> None:  # noqa: ARG002
+    def put(self, reply: Reply, request: Request) -> None:  # noqa: ARG002
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
