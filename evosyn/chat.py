@@ -37,8 +37,8 @@ class Request:
         sample: which of several independent samples of the same chat; part of the cache key.
         purpose: what the reply is for: a `Purpose`, or what is evolved (`strategy`).
         schema: JSON schema of the reply, for providers that can hold a model to it; the prompt says the same in words.
-        problem: the problem it is about. No model sees this field (what it may know stands in `messages`); letters are
-            named by it.
+        problem: the problem it is about. No model sees this field (what it may know stands in `messages`); letters and
+            recorded replies are named by it.
     """
 
     messages: tuple[Message, ...]
