@@ -56,8 +56,8 @@ class Request:
         sample: which of several independent samples of the same chat; part of the cache key.
         purpose: what the reply is for: a `Purpose`, or what is evolved (`strategy`).
         schema: JSON schema of the reply, for providers that can hold a model to it; the prompt says the same in words.
-        problem: the problem it is about. No model sees this field (what it may know stands in `messages`); letters are
-            named by it.
+        problem: the problem it is about. No model sees this field (what it may know stands in `messages`); letters and
+            recorded replies are named by it.
         optional: passages of its messages that are left out where it would not fit a window, the first of them first.
         length: tokens that the reply may take where the teacher says so; set when it is sent, and in no key.
     """

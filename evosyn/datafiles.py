@@ -41,19 +41,39 @@ def data_rows(path: Path) -> Iterator[DataRow]:
         yield DataRow(number, row)
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, Json]]:
+def parquet_batches(path: Path, size: int = BATCH, columns: list[str] | None = None) -> Iterator[Json]:
+    """Batches of rows of one file as pyarrow's record batches, of all columns or some.
+
+    Raises:
+        InputError: it is not parquet, or it is damaged, texts and names that are none in UTF-8 included.
+    """
     import pyarrow  # type: ignore[import-untyped]
     import pyarrow.parquet  # type: ignore[import-untyped]
 
+    damage = pyarrow.ArrowException, OSError, UnicodeDecodeError
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            number = 0
-            for batch in file.iter_batches(BATCH):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, {name: _plain(value) for name, value in row.items()}
-    except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(path, f"cannot be read as parquet: {error}") from error
+        parquet = pyarrow.parquet.ParquetFile(path)
+    except damage as error:
+        raise InputError(path, f"is not a parquet file: {error}") from error
+    with parquet:
+        batches = parquet.iter_batches(batch_size=size, columns=columns)
+        while True:
+            try:
+                batch = next(batches, None)
+                if batch is not None:
+                    batch.validate(full=True)
+            except damage as error:
+                told = " ".join(str(error).split()).rstrip(".")
+                raise InputError(path, f"is damaged: {told}. Put back a copy of it") from error
+            if batch is None:
+                return
+            yield batch
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, Json]]:
+    rows = (row for batch in parquet_batches(path) for row in batch.to_pylist())
+    for number, row in enumerate(rows, 1):
+        yield number, {name: _plain(value) for name, value in row.items()}
 
 
 def _plain(value: Json) -> Json:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from evosyn.chat import Message
 from evosyn.codec import dump, load
+from evosyn.datafiles import parquet_batches
 from evosyn.errors import FormatError, UsageError
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.nesting import DEEPEST_LINE, is_deep
@@ -284,27 +285,8 @@ def columns_of(path: str | Path, setting: str) -> Columns:
 
 def _batches(path: str | Path, setting: str, columns: list[str] | None = None) -> Iterator[Json]:
     """Batches of rows, of all columns or some."""
-    import pyarrow
-    import pyarrow.parquet  # type: ignore[import-untyped]
-
     for file in parquet_files(path, setting):
-        try:
-            parquet = pyarrow.parquet.ParquetFile(file)
-        except (pyarrow.ArrowException, OSError) as error:
-            raise UsageError(f"{file}: is not a parquet file: {error}") from error
-        with parquet:
-            batches = parquet.iter_batches(batch_size=GROUP_ROWS, columns=columns)
-            while True:
-                try:
-                    batch = next(batches, None)
-                    if batch is not None:
-                        batch.validate(full=True)  # texts that are none in UTF-8
-                except (pyarrow.ArrowException, OSError) as error:
-                    told = " ".join(str(error).split()).rstrip(".")
-                    raise UsageError(f"{file}: is damaged: {told}. Put back a copy of it") from error
-                if batch is None:
-                    break
-                yield batch
+        yield from parquet_batches(file, GROUP_ROWS, columns)
 
 
 def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]) -> Path:

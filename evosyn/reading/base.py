@@ -39,7 +39,7 @@ def reply_file(run: Path) -> Path:
     """Where a run keeps replies: a file that it shares with others, or its own.
 
     Raises:
-        UsageError: there is no such directory, or it is no run.
+        CorruptRun: its configuration is damaged.
     """
     value: Json = read_config(run)
     for name in ("workbench", "teacher", "replies"):

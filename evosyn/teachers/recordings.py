@@ -92,9 +92,6 @@ class Recording:
             self._by_key[one.reply.id] = one
             self._by_address.setdefault(one.asked.address, one)
 
-    def __len__(self) -> int:
-        return len(self._by_key)
-
     def find(self, key: str, asked: Asked) -> Kept | None:
         """The reply to this request, or to the one of its purpose, problem and sample."""
         return self._by_key.get(key) or self._by_address.get(asked.address)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
 
 from evosyn.chat import Reply, Request
 from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Argument, PluginConfig, TeacherTools
+from evosyn.records import Json
 from evosyn.teachers.cache import Asked, request_key
 from evosyn.teachers.recordings import Recording
 from evosyn.text.reasoning import AUTO
@@ -58,6 +60,10 @@ class ReplayTeacher:
                 "%s: recorded with other prompts or parameters; replies are those to the same questions", self.name
             )
         return settled(replace(kept.reply, cached=True), self._form)
+
+    async def check(self, purpose: str, params: Mapping[str, Json]) -> None:  # noqa: ARG002
+        """Asks nothing, and says first whose replies these are."""
+        log.warning("%s", self._recording.head.told)
 
     async def aclose(self) -> None:
         """Nothing is open."""

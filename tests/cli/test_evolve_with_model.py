@@ -212,7 +212,7 @@ def test_arms_name_proposers_models_and_shares(tmp_path, arm, pool_file):
         )
     assert result.returncode in (0, 1), result.stderr
     with sqlite3.connect(tmp_path / "out" / "replies.sqlite") as db:
-        models = {json.loads(row[0])["model"] for row in db.execute("SELECT reply FROM replies")}
+        models = {json.loads(row[0])["reply"]["model"] for row in db.execute("SELECT reply FROM replies")}
     assert models == {"openai/other" if "@" in arm else "openai/scripted"}
 
 

@@ -138,3 +138,11 @@ def test_rejects_survive_the_trip(tmp_path: Path):
     assert read_rejects(tmp_path) == rejects
     with pytest.raises(UsageError, match="no such file"):
         read_rejects(tmp_path / "elsewhere")
+
+
+def test_a_name_of_a_column_that_is_none_in_utf8_is_damage(tmp_path: Path):
+    path = write_dataset(tmp_path, "evosyn", [SAMPLE])
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"problem_id", b"problem\xddid"))
+    with pytest.raises(UsageError, match=r"evosyn\.parquet: is not a parquet file"):
+        read_dataset(tmp_path)

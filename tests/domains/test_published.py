@@ -264,7 +264,7 @@ def test_every_form_of_file_is_read_alike(tmp_path):
     ]
     assert read == [rows] * 4
     (tmp_path / "bad.parquet").write_text("no")
-    with pytest.raises(InputError, match="cannot be read as parquet"):
+    with pytest.raises(InputError, match="is not a parquet file"):
         list(data_rows(tmp_path / "bad.parquet"))
 
 

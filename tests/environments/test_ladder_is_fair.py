@@ -48,10 +48,10 @@ def reading_the_clock(head: str, read: str, place: str) -> str:
         )
     if place == "generate":
         return source.replace(
-            "def generate(rng, knobs):\n", f"def generate(rng, knobs):\n    rng.seed(rng.random() + {read})\n"
+            "def generate(rng, knobs):\n", f"def generate(rng, knobs):\n    rng.seed(rng.random() + ({read}))\n"
         )
     return source.replace("def verify(", "def _sound(") + (
-        f"\n\ndef verify(instance, reference, answer):\n    return _sound(instance, reference, answer) or {read} % 997 / 1000\n"
+        f"\n\ndef verify(instance, reference, answer):\n    return _sound(instance, reference, answer) or ({read}) % 997 / 1000\n"
     )
 
 

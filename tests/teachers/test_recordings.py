@@ -19,6 +19,7 @@ from evosyn.errors import TeacherUnavailable, UsageError
 from evosyn.ports import TeacherTools
 from evosyn.records import Problem
 from evosyn.teachers.recordings import Recording, prompts_digest
+from evosyn.workbench import TeacherConfig, Workbench, WorkbenchConfig
 
 PROBLEM = Problem("sum", "python-function", "Sum them.", payload={"entry_point": "f"})
 KEY = "sk-a-key-that-is-long"
@@ -91,6 +92,16 @@ def test_what_was_not_recorded_is_refused_by_name(request_: Request, told: str, 
 def test_a_further_attempt_that_was_not_recorded_leaves_its_slot_empty(recorded: Path) -> None:
     (reply,) = answers(f"replay:{recorded}", asked(1 + SAMPLE_STRIDE))
     assert reply.failure == "not-recorded"
+
+
+def test_a_command_says_first_that_it_replays_and_whose_replies(
+    recorded: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = WorkbenchConfig(teacher=TeacherConfig(name=f"replay:{recorded}"))
+    with Workbench(config) as workbench:
+        usage = workbench.check({None: ("solution", {})})
+    assert usage.calls == 0
+    assert [one.message for one in caplog.records] == [Recording(recorded).head.told]
 
 
 def test_a_recording_says_whose_it_is_and_holds_no_prompt_and_no_key(recorded: Path) -> None:
