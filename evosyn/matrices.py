@@ -33,8 +33,8 @@ DIGEST = re.compile(r"[0-9a-f]{16}")
 LETTERS = frozenset(verdict.value for verdict in Verdict)
 FIELDS = (
     "v", "problem_id", "verdicts", "human", "cases", "copies", "groups", "durations", "solution_ids",
-    "testing_ids", "problem", "calls", "values", "solution_similarity", "testing_similarity", "origin",
-    "meta",
+    "testing_ids", "problem", "calls", "values", "solution_similarity", "testing_similarity", "replies",
+    "origin", "meta",
 )  # fmt: skip
 
 
@@ -129,6 +129,8 @@ def matrix_to_json(matrix: PassMatrix) -> dict[str, Json]:
         line["solution_similarity"] = matrix.solution_similarity_MM.round(4).tolist()
     if matrix.testing_similarity_NN is not None:
         line["testing_similarity"] = matrix.testing_similarity_NN.round(4).tolist()
+    if matrix.replies_N is not None:
+        line["replies"] = [list(replies) for replies in matrix.replies_N]
     if origin := matrix.origin.to_json():
         line["origin"] = origin
     if matrix.meta:
@@ -180,6 +182,7 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         values_NMC=_values(value.get("values"), M, widths),
         solution_similarity_MM=_similarity(value, "solution_similarity", M),
         testing_similarity_NN=_similarity(value, "testing_similarity", N),
+        replies_N=_replies(value.get("replies"), N),
         origin=origin_from_json(value.get("origin", {})),
         meta=meta,
     )
@@ -284,6 +287,18 @@ def _problem(value: Json) -> tuple[str | None, dict[str, Json] | None]:
     if not isinstance(payload, dict | None):
         raise FormatError("problem.payload", "must be an object or null", payload)
     return statement, payload
+
+
+def _replies(value: Json, N: int) -> tuple[tuple[int, ...], ...] | None:
+    if value is None:
+        return None
+    rule = f"must be {N} lists of whole numbers from 0 to {MOST - 1}, one per column, none empty"
+    if not isinstance(value, list) or len(value) != N or not all(isinstance(one, list) and one for one in value):
+        raise FormatError("replies", rule, value)
+    for at, one in enumerate(value):
+        if not all(type(reply) is int and 0 <= reply < MOST for reply in one):
+            raise FormatError(f"replies[{at}]", rule, one)
+    return tuple(map(tuple, value))
 
 
 def _calls(value: Json, widths: Sequence[int]) -> tuple[ParsedCalls | None, ...] | None:

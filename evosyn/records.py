@@ -240,6 +240,8 @@ class PassMatrix:
         calls_N: for each testing what its cases ask, or None where its domain cannot say; None if not recorded.
         values_NMC: for each testing what each solution gave in each case, shape (M, C_n), or None if not recorded.
         solution_similarity_MM, testing_similarity_NN: of the texts, from 0 to 1 (`evosyn.textual`), or None.
+        replies_N: where columns are single cases (`evaluators.columns`), for each the testings as drawn that hold it;
+            None where every column is a testing as it was drawn.
         origin, meta: where it is from; sandbox level and version, limits, flaky cells. Strategies see neither.
     """
 
@@ -260,6 +262,7 @@ class PassMatrix:
     values_NMC: tuple[Digests | None, ...] | None = None
     solution_similarity_MM: NDArray[np.float64] | None = None
     testing_similarity_NN: NDArray[np.float64] | None = None
+    replies_N: tuple[tuple[int, ...], ...] | None = None
     origin: Origin = NOWHERE
     meta: Mapping[str, Json] = field(default_factory=dict)
 
@@ -270,6 +273,12 @@ class PassMatrix:
     @property
     def known_MN(self) -> NDArray[np.bool_]:
         return np.isin(self.verdicts_MN, [verdict.value for verdict in KNOWN_VERDICTS])
+
+    @property
+    def drawn(self) -> int:
+        """Testings as drawn, which are the replies of a model: as many as columns where each is one of them."""
+        held = self.replies_N
+        return self.verdicts_MN.shape[1] if held is None else 1 + max((max(one) for one in held), default=-1)
 
     @property
     def digest(self) -> str:
@@ -311,6 +320,7 @@ class Evidence:
         solution_group_M, testing_group_N: equal numbers mark texts that are the same program (normalised).
         solution_texts, testing_texts: empty for recorded matrices; verdicts_MN: letters, shape (M, N).
         statement, payload, calls_N, values_NMC, solution_similarity_MM, testing_similarity_NN: as in `PassMatrix`.
+        replies_N: for each column which replies hold it, numbered from 0: its own where columns are testings.
     """
 
     passed_MN: NDArray[np.bool_]
@@ -329,6 +339,7 @@ class Evidence:
     values_NMC: tuple[Digests | None, ...] | None = None
     solution_similarity_MM: NDArray[np.float64] | None = None
     testing_similarity_NN: NDArray[np.float64] | None = None
+    replies_N: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)

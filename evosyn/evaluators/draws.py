@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
+from evosyn.evaluators.columns import Unit, columns_of_replies, in_unit, spread
 from evosyn.evaluators.heldout import JUDGED_VERDICTS, original_of, pool_of, shown_tasks, task_of, view_of
+from evosyn.evaluators.joining import Words, packed
 from evosyn.randomness import SeedTree
 from evosyn.rankings import by_shape
 from evosyn.records import Evidence, PassMatrix, Verdict
@@ -36,6 +38,7 @@ class ConsistencyConfig(Section):
 
     Attributes:
         M, N: solutions and testings of a draw; None takes all that a problem has.
+        unit: what is ranked: every distinct `case` of the testings of a draw, or each `testing` as it was drawn.
         draws: draws a problem, where its pool is larger than M x N; half as many of one that is seen from another side.
         k: criterion 2 looks at the k best and the k worst solutions.
         criterion1: whether the top solution must be right.
@@ -48,6 +51,7 @@ class ConsistencyConfig(Section):
 
     M: int | None = Field(default=None, ge=2)
     N: int | None = Field(default=None, ge=2)
+    unit: Unit = "testing"
     draws: int = Field(default=8, ge=1)
     k: int = Field(default=1, ge=1)
     criterion1: bool = True
@@ -71,24 +75,16 @@ def _share(which_BMN: Bools, of_BMN: Bools) -> Floats:
 
 
 @dataclass(frozen=True)
-class Block:
-    """Draws of one shape, stacked: B draws of M solutions and N testings.
+class Asked:
+    """Testings asked of the solutions of B draws of one shape.
 
     Attributes:
-        at_B: place of each draw in `Draws.evidences`.
         human_BM: whether the human testing accepts the solution.
-        keys_BM, keys_BN: random keys for seeded tie-breaking.
-        places_BM, places_BN: in the order of appearance, for stable tie-breaking.
     """
 
-    at_B: NDArray[np.int64]
     passed_BMN: Bools
     known_BMN: Bools
     human_BM: Bools
-    keys_BM: Floats
-    keys_BN: Floats
-    places_BM: NDArray[np.int64]
-    places_BN: NDArray[np.int64]
 
     @cached_property
     def agrees_BMN(self) -> Floats:
@@ -103,11 +99,6 @@ class Block:
     def strictness_BN(self) -> Floats:
         """Share of the solutions that a testing accepts."""
         return np.asarray(self.passed_BMN.mean(axis=1))
-
-    @cached_property
-    def pass_places_BM(self) -> Floats:
-        """Centred places of the solutions by plain pass count."""
-        return centred_places(dense_ranks(self.passed_BMN.sum(axis=2).astype(np.float64)))
 
     @cached_property
     def balanced_accuracy_BN(self) -> Floats:
@@ -129,12 +120,66 @@ class Block:
         return np.asarray(right / np.maximum(accepted, 1))
 
 
+@dataclass(frozen=True)
+class Block(Asked):
+    """Draws of one shape, stacked: B draws of M solutions and N columns. Where these are cases, a draw may have fewer:
+    what stands behind its own passed nowhere, is known nowhere and is ranked nowhere.
+
+    Attributes:
+        at_B: place of each draw in `Draws.evidences`.
+        widths_B: columns of each draw.
+        keys_BM, keys_BN: random keys for seeded tie-breaking.
+        places_BM, places_BN: in the order of appearance, for stable tie-breaking.
+        joinable_BN: columns that a kept testing may join; None where testings are ranked, which are kept whole.
+    """
+
+    at_B: NDArray[np.int64]
+    widths_B: NDArray[np.int64]
+    keys_BM: Floats
+    keys_BN: Floats
+    places_BM: NDArray[np.int64]
+    places_BN: NDArray[np.int64]
+    joinable_BN: Bools | None = None
+
+    @cached_property
+    def padding_BN(self) -> Bools | None:
+        """Columns that are none; None where there are none of these."""
+        padding = np.arange(self.passed_BMN.shape[2]) >= self.widths_B[:, None]
+        return padding if padding.any() else None
+
+    def passed(self, draw: int) -> Bools:
+        """Who passes what in one draw, without what is no column of it."""
+        return self.passed_BMN[draw, :, : self.widths_B[draw]]
+
+    def agrees(self, draw: int, columns: Sequence[int]) -> int:
+        """Solutions of one draw of which these columns together say what the human testing says."""
+        passed_MC, known_MC = self.passed_BMN[draw][:, [*columns]], self.known_BMN[draw][:, [*columns]]
+        fails_M = (known_MC & ~passed_MC).any(axis=1)
+        return int(np.where(self.human_BM[draw], passed_MC.all(axis=1), fails_M).sum())
+
+    @cached_property
+    def fails_BNW(self) -> Words:
+        """Who does not pass a column, as `joining.packed`."""
+        return packed(~self.passed_BMN)
+
+    @cached_property
+    def known_fails_BNW(self) -> Words:
+        """Who is known to fail it."""
+        return packed(self.known_BMN & ~self.passed_BMN)
+
+    @cached_property
+    def pass_places_BM(self) -> Floats:
+        """Centred places of the solutions by plain pass count."""
+        return centred_places(dense_ranks(self.passed_BMN.sum(axis=2).astype(np.float64)))
+
+
 class Picked(NamedTuple):
-    """Which solutions and testings of its problem's matrix a draw consists of, in the order in which programs see
-    them."""
+    """What of its problem's matrix a draw consists of: solutions and columns in the order in which programs see them,
+    and the testings as drawn, which its columns are (or are the cases of)."""
 
     rows_M: NDArray[np.int64]
     columns_N: NDArray[np.int64]
+    replies: NDArray[np.int64]
 
 
 class _Order(NamedTuple):
@@ -262,6 +307,7 @@ def make_draws(
 
     A solution whose human verdict is unknown is left out of its pool. The draws of a problem depend on the seed and its
     name only; a pool of exactly M x N gives one draw. In none of them does the order tell how the pool was recorded.
+    Where cases are ranked a draw takes N testings and has all their distinct cases as columns, `MOST_COLUMNS` at most.
 
     Args:
         evidence_of: of one matrix; with a memory where the same matrices are drawn from again (`EvidencesOnce`).
@@ -271,32 +317,37 @@ def make_draws(
     """
     evidences: list[Evidence] = []
     humans: list[Bools] = []
+    joinable: list[Bools | None] = []
     problem_E: list[int] = []
     picked_E: list[Picked] = []
     orders: list[tuple[_Order, _Order]] = []
     used: list[PassMatrix] = []
     skipped: Counter[str] = Counter()
-    for matrix in matrices:
+    for matrix in (in_unit(one, config.unit) for one in matrices):
         reason = unusable(matrix, config)
         if reason is not None:
             skipped[reason] += 1
             continue
         evidence, human = evidence_of(matrix), np.asarray(matrix.human_M) == Verdict.PASS.value
         judged, testings = len(_judged(matrix)), matrix.verdicts_MN.shape[1]
+        sound = np.isin(np.arange(testings), matrix.meta.get("vacuous", ()), invert=True)
         for taken, tree in _picks(matrix, config):
             ties, mixing = tree.child("ties").rng(), tree.child("shown").rng()
             rows = _shown(taken.rows_M, judged, ties, mixing)
-            columns = _shown(taken.columns_N, testings, ties, mixing)
-            evidences.append(select(evidence, rows.items, columns.items))
+            columns = _shown(
+                taken.columns_N, testings if matrix.replies_N is None else len(taken.columns_N), ties, mixing
+            )
+            evidences.append(select(evidence, rows.items, columns.items, {*taken.replies.tolist()}))
             humans.append(human[rows.items])
+            joinable.append(sound[columns.items] if config.unit == "case" else None)
             problem_E.append(len(used))
-            picked_E.append(Picked(rows.items, columns.items))
+            picked_E.append(Picked(rows.items, columns.items, taken.replies))
             orders.append((rows, columns))
         used.append(matrix)
     if not used:
         counted = "; ".join(f"{count} x {reason}" for reason, count in skipped.items()) or "there are none"
         raise UsageError(f"no problem to score strategies on: {counted}. {_remedy(skipped)}")
-    blocks = _blocks(evidences, humans, orders)
+    blocks = _blocks(evidences, humans, orders, joinable)
     originals = tuple(map(original_of, used))
     views = Counter(originals)
     return Draws(
@@ -339,7 +390,7 @@ def unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
     if matrix.human_M is None:
         return NO_HUMAN
     judged = _judged(matrix)
-    rows, columns = len(judged), matrix.verdicts_MN.shape[1]
+    rows, columns = len(judged), matrix.drawn
     keep = config.short == "keep"
     least_rows, least_columns = (2 if keep else config.M or 2), (2 if keep else config.N or 2)
     if rows < least_rows:
@@ -355,16 +406,22 @@ def unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
 
 def _picks(matrix: PassMatrix, config: ConsistencyConfig) -> list[tuple[Picked, SeedTree]]:
     """What each draw takes, in the order of appearance."""
-    rows, columns = _judged(matrix), np.arange(matrix.verdicts_MN.shape[1])
-    m, n = min(config.M or len(rows), len(rows)), min(config.N or len(columns), len(columns))
+    rows, replies = _judged(matrix), np.arange(matrix.drawn)
+    own = None if matrix.replies_N is None else columns_of_replies(matrix.replies_N, len(replies))
+
+    def picked(rows: NDArray[np.int64], taken: NDArray[np.int64]) -> Picked:
+        columns = taken if own is None else np.array(spread([own[reply] for reply in taken]), dtype=np.int64)
+        return Picked(rows, columns, taken)
+
+    m, n = min(config.M or len(rows), len(rows)), min(config.N or len(replies), len(replies))
     tree = SeedTree(config.seed).child("draws", matrix.problem_id)
-    if m == len(rows) and n == len(columns):
-        return [(Picked(rows, columns), tree.child(0))]
+    if m == len(rows) and n == len(replies):
+        return [(picked(rows, replies), tree.child(0))]
     found = []
     for number in range(-(-config.draws // 2) if view_of(matrix) else config.draws):
         node = tree.child(number)
         rng = node.rng()
-        found.append((Picked(_sample(rng, rows, m), _sample(rng, columns, n)), node))
+        found.append((picked(_sample(rng, rows, m), _sample(rng, replies, n)), node))
     return found
 
 
@@ -380,18 +437,44 @@ def _shown(taken: NDArray[np.int64], size: int, ties: np.random.Generator, mixin
 
 
 def _blocks(
-    evidences: Sequence[Evidence], humans: Sequence[Bools], orders: Sequence[tuple[_Order, _Order]]
+    evidences: Sequence[Evidence],
+    humans: Sequence[Bools],
+    orders: Sequence[tuple[_Order, _Order]],
+    joinable: Sequence[Bools | None],
 ) -> tuple[Block, ...]:
+    """Draws of testings by shape; draws of cases, which differ in width from draw to draw, by their solutions."""
+    shapes = [evidence.passed_MN.shape for evidence in evidences]
+    cases = joinable[0] is not None
     return tuple(
-        Block(
-            at_B=members,
-            passed_BMN=np.stack([evidences[index].passed_MN for index in members]),
-            known_BMN=np.stack([evidences[index].known_MN for index in members]),
-            human_BM=np.stack([humans[index] for index in members]),
-            keys_BM=np.stack([orders[index][0].keys for index in members]),
-            keys_BN=np.stack([orders[index][1].keys for index in members]),
-            places_BM=np.stack([orders[index][0].places for index in members]),
-            places_BN=np.stack([orders[index][1].places for index in members]),
-        )
-        for members in by_shape(evidence.passed_MN.shape for evidence in evidences).values()
+        _block(members, [shapes[at][1] for at in members], evidences, humans, orders, joinable if cases else None)
+        for members in by_shape((m, 0 if cases else n) for m, n in shapes).values()
+    )
+
+
+def _block(
+    members: NDArray[np.int64],
+    widths: Sequence[int],
+    evidences: Sequence[Evidence],
+    humans: Sequence[Bools],
+    orders: Sequence[tuple[_Order, _Order]],
+    joinable: Sequence[Bools | None] | None,
+) -> Block:
+    def stacked(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Arrays over columns, with zeros behind the narrower ones."""
+        wide = np.zeros((len(parts), *parts[0].shape[:-1], max(widths)), dtype=parts[0].dtype)
+        for one, part in zip(wide, parts, strict=True):
+            one[..., : part.shape[-1]] = part
+        return wide
+
+    return Block(
+        passed_BMN=stacked([evidences[at].passed_MN for at in members]),
+        known_BMN=stacked([evidences[at].known_MN for at in members]),
+        human_BM=np.stack([humans[at] for at in members]),
+        at_B=members,
+        widths_B=np.array(widths),
+        keys_BM=np.stack([orders[at][0].keys for at in members]),
+        keys_BN=stacked([orders[at][1].keys for at in members]),
+        places_BM=np.stack([orders[at][0].places for at in members]),
+        places_BN=stacked([orders[at][1].places for at in members]),
+        joinable_BN=None if joinable is None else stacked([one for at in members if (one := joinable[at]) is not None]),
     )

@@ -340,13 +340,12 @@ class SearchReading(Reading):
         """All matrices, with the texts of the pool that was drawn, or of the source where it still stands."""
         from evosyn.domains import load_pools
         from evosyn.synthesis.search.inputs import POOLS, with_texts
-        from evosyn.synthesis.search.seeds import split_all
 
         drawn, source = self.dir.file(POOLS), str(self.manifest.get("source", ""))
         matrices: Sequence[PassMatrix] = stored_matrices(self.path)
         with suppress(UsageError, KeyError):  # a source that is gone or has changed: without texts
             matrices = with_texts(matrices, load_pools(drawn if drawn.is_file() else source))
-        return split_all(matrices, self.config)
+        return matrices
 
     def _searched(self) -> list[PassMatrix]:
         """The problems that scores of single seeds are of."""

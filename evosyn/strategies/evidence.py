@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from evosyn.parsing import same_program
 from evosyn.records import Evidence, Json, PassMatrix, Verdict, content_id
 from evosyn.textual import similarity
 
-ALWAYS = ("passed", "known", "cases", "copies", "solution_groups", "testing_groups")
+ALWAYS = ("passed", "known", "cases", "copies", "solution_groups", "testing_groups", "replies")
 """What every evidence holds, by the names that programs use."""
 
 MAYBE = {
@@ -73,6 +73,7 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
         values_NMC=_any(matrix.values_NMC),
         solution_similarity_MM=_similarity(matrix.solution_similarity_MM, matrix.solution_texts),
         testing_similarity_NN=_similarity(matrix.testing_similarity_NN, matrix.testing_texts),
+        replies_N=tuple([(n,) for n in range(columns)]) if matrix.replies_N is None else matrix.replies_N,
     )
 
 
@@ -144,13 +145,16 @@ def shown_as(name: str) -> str:
     return _HOLLOW.get(name, "None")
 
 
-def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Evidence:
-    """The evidence of a sub-matrix, as if nothing else had been recorded: groups are numbered anew, since numbers of
-    the whole would tell where in it a solution stands.
+def select(
+    evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int64], replies: Collection[int] | None = None
+) -> Evidence:
+    """The evidence of a sub-matrix, as if nothing else had been recorded: groups and replies are numbered anew, since
+    numbers of the whole would tell where in it a solution stands.
 
     Args:
         rows: indices of the M solutions to keep, in their new order.
-        columns: indices of the N testings to keep, in their new order.
+        columns: indices of the N columns to keep, in their new order.
+        replies: that are kept, of those that hold the columns; None for all.
     """
     return replace(
         evidence,
@@ -159,8 +163,16 @@ def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int6
         copies_M=evidence.copies_M[rows],
         solution_group_M=numbered(evidence.solution_group_M[rows]),
         testing_group_N=numbered(evidence.testing_group_N[columns]),
+        replies_N=_replies([evidence.replies_N[column] for column in columns.tolist()], replies),
         **_part(evidence, rows, columns),
     )
+
+
+def _replies(held: Sequence[Sequence[int]], kept: Collection[int] | None) -> tuple[tuple[int, ...], ...]:
+    """Those that are kept, by number of appearance."""
+    numbers: dict[int, int] = {}
+    left = [one if kept is None else [reply for reply in one if reply in kept] for one in held]
+    return tuple([tuple([numbers.setdefault(reply, len(numbers)) for reply in one]) for one in left])
 
 
 def sub_matrix(matrix: PassMatrix, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> PassMatrix:
@@ -172,6 +184,7 @@ def sub_matrix(matrix: PassMatrix, rows: NDArray[np.int64], columns: NDArray[np.
         groups_M=None if matrix.groups_M is None else matrix.groups_M[rows],
         solution_ids=(),
         testing_ids=(),
+        replies_N=None if matrix.replies_N is None else tuple([matrix.replies_N[n] for n in columns]),
         **_part(matrix, rows, columns),
     )
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from evosyn.errors import UsageError
+from evosyn.evaluators.columns import in_unit
 from evosyn.evaluators.criteria import judge
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
-from evosyn.evaluators.splitting import split_testings
 from evosyn.randomness import SeedTree
 from evosyn.records import ParsedCall, PassMatrix
 
@@ -90,7 +90,7 @@ def test_stable_ties_follow_the_recorded_order_and_random_ones_stay_with_their_s
         (block,) = draws.blocks
         keys = block.places_BM if ties == "stable" else block.keys_BM
         found = judge(block, np.zeros((40, 8)), np.zeros((40, 6)), config)
-        chosen = [picked.columns_N[place] for picked, place in zip(draws.picked_E, found.chosen_BN.argmax(axis=1),
+        chosen = [picked.columns_N[place] for picked, place in zip(draws.picked_E, found.weights_BQ.argmax(axis=1),
                                                                    strict=True)]  # fmt: skip
         top = [picked.rows_M[place] for picked, place in zip(draws.picked_E, keys.argmin(axis=1), strict=True)]
         assert found.criterion1_B.tolist() == [float(row < 4) for row in top]
@@ -141,7 +141,7 @@ def test_every_case_becomes_a_testing_and_equal_ones_count_once() -> None:
             '{"asserts":["assert f(1)==1"],"kind":"asserts"}',
         ),
     )
-    split = split_testings(one)
+    split = in_unit(one, "case")
     assert ["".join(row) for row in split.verdicts_MN] == ["PF", "PP"]
     assert split.testing_ids == ("x/0", "x/1")
     assert split.testing_texts[1] == '{"asserts":["assert f(2)==2"],"kind":"asserts"}'
@@ -170,11 +170,18 @@ def test_where_texts_are_unknown_cases_that_ask_and_expect_the_same_count_once()
         calls_N=((one, two, open_), (two, one, open_)),
         testing_ids=("x", "y"),
     )
-    split = split_testings(matrix)
+    split = in_unit(matrix, "case")
     assert split.testing_ids == ("x/0", "x/1", "x/2", "y/2"), "nobody knows what a case asks that expects no value"
     assert split.calls_N == ((one,), (two,), (open_,), (open_,))
 
 
-def test_splitting_needs_recorded_cases() -> None:
-    with pytest.raises(UsageError, match="no recorded cases"):
-        split_testings(matrix("a", 2, 2))
+def test_testings_without_recorded_cases_stay_whole() -> None:
+    whole = matrix("a", 2, 3)
+    split = in_unit(whole, "case")
+    assert split.verdicts_MN.tolist() == whole.verdicts_MN.tolist()
+    assert split.replies_N == ((0,), (1,), (2,))
+
+
+def test_cases_make_no_testings_again() -> None:
+    with pytest.raises(UsageError, match=r"scoring\.unit=case"):
+        in_unit(in_unit(matrix("a", 2, 2), "case"), "testing")

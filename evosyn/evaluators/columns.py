@@ -1,0 +1,156 @@
+"""What a strategy ranks: testings as they were drawn, or their distinct cases as columns of the matrix.
+
+Nothing is executed: columns are made from outcomes that were recorded case by case. A weak model's testings are hardly
+ever right as a whole where single cases of them are, and what one reply says again is no further evidence. Sizes (N)
+count replies, which are the testings as drawn, whatever is ranked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evosyn.errors import UsageError
+from evosyn.records import Json, ParsedCall, PassMatrix, canonical_json
+from evosyn.textual import similarity
+
+Unit: TypeAlias = Literal["case", "testing"]
+MOST_COLUMNS = 64
+"""Cases of one problem that a strategy ranks; of more the replies give evenly."""
+LISTS = ("cases", "asserts")
+
+
+class DistinctCase(NamedTuple):
+    """What one column is.
+
+    Attributes:
+        testing, place: the first testing that holds the case, and where; None for a testing that is one column whole.
+        replies: all testings that hold it.
+        text: of a testing of that case alone; empty where texts are unknown.
+    """
+
+    testing: int
+    place: int | None
+    replies: tuple[int, ...]
+    text: str = ""
+
+
+def distinct_cases(matrix: PassMatrix) -> list[DistinctCase]:
+    """The cases of all testings of a matrix, each once. They are the same where their texts are, or where texts are
+    unknown what they ask and expect is. A testing without recorded cases stays whole."""
+    found: dict[object, list[int]] = {}
+    first: dict[object, tuple[int, int | None, str]] = {}
+    for n in range(matrix.verdicts_MN.shape[1]):
+        count = 0 if matrix.cases_NMC is None else matrix.cases_NMC[n].shape[1]
+        texts = _single_texts(matrix.testing_texts[n], count or 1) if matrix.testing_texts else None
+        asked = matrix.calls_N[n] if count and matrix.calls_N is not None else None
+        for c in range(count or 1):
+            same = texts[c] if texts else _whole(asked[c] if asked else None) or (n, c)
+            first.setdefault(same, (n, c if count else None, texts[c] if texts else ""))
+            replies = found.setdefault(same, [])
+            if n not in replies:
+                replies.append(n)
+    return [DistinctCase(n, c, tuple(found[same]), text) for same, (n, c, text) in first.items()]
+
+
+def spread(columns_of: Sequence[Sequence[int]], most: int = MOST_COLUMNS) -> list[int]:
+    """The columns of some replies, each once and in the order of the replies; of more than `most` those that the
+    replies give in turn, one after the other, each the first of its own that no other gave."""
+    taken: set[int] = set()
+    waiting = deque(map(iter, columns_of))
+    while waiting and len(taken) < most:
+        reply = waiting.popleft()
+        new = next((column for column in reply if column not in taken), None)
+        if new is not None:
+            taken.add(new)
+            waiting.append(reply)
+    return [column for column in dict.fromkeys(column for one in columns_of for column in one) if column in taken]
+
+
+def columns_of_replies(replies_N: Sequence[Sequence[int]], count: int) -> list[list[int]]:
+    """For each of so many replies the columns that it holds."""
+    found: list[list[int]] = [[] for _ in range(count)]
+    for column, replies in enumerate(replies_N):
+        for reply in replies:
+            found[reply].append(column)
+    return found
+
+
+def ranked_cases(matrix: PassMatrix) -> list[DistinctCase]:
+    """Those cases of a problem that a strategy ranks where all of its replies are used: `MOST_COLUMNS` at most."""
+    cases = distinct_cases(matrix)
+    own = columns_of_replies([case.replies for case in cases], matrix.verdicts_MN.shape[1])
+    return [cases[column] for column in spread(own)]
+
+
+def in_unit(matrix: PassMatrix, unit: Unit) -> PassMatrix:
+    """The matrix with a column for what is ranked: of cases all distinct ones, from which draws take theirs.
+
+    Raises:
+        UsageError: its columns are cases, and testings are asked for.
+    """
+    if unit == "case" and matrix.replies_N is None:
+        return case_columns(matrix, distinct_cases(matrix))
+    if unit == "testing" and matrix.replies_N is not None:
+        raise UsageError(
+            f"unit testing: the columns of problem {matrix.problem_id!r} are cases, which make no testings again; "
+            "rank cases (scoring.unit=case), or give the matrices that they were made from"
+        )
+    return matrix
+
+
+def ranked_columns(matrix: PassMatrix, unit: Unit) -> PassMatrix:
+    """The same as a strategy ranks it where all replies are used."""
+    return case_columns(matrix, ranked_cases(matrix)) if unit == "case" else matrix
+
+
+def case_columns(matrix: PassMatrix, cases: Sequence[DistinctCase]) -> PassMatrix:
+    """The matrix with these of its cases as columns."""
+
+    def of(arrays: Sequence[NDArray[Any] | None] | None, case: DistinctCase) -> NDArray[Any] | None:
+        own, place = None if arrays is None else arrays[case.testing], case.place
+        return None if own is None or place is None else own[:, place : place + 1]
+
+    calls: list[tuple[ParsedCall | None] | None] = []
+    whole_MN = matrix.verdicts_MN
+    letters = [whole_MN[:, [one.testing]] if (own := of(matrix.cases_NMC, one)) is None else own for one in cases]
+    for case in cases:
+        asked = None if matrix.calls_N is None or case.place is None else matrix.calls_N[case.testing]
+        calls.append(None if asked is None or case.place is None else (asked[case.place],))
+    ids = matrix.testing_ids or [str(n) for n in range(matrix.verdicts_MN.shape[1])]
+    vacuous = {*matrix.meta.get("vacuous", ())}
+    found = [column for column, case in enumerate(cases) if vacuous.issuperset(case.replies)]
+    return replace(
+        matrix,
+        verdicts_MN=np.concatenate([whole_MN[:, :0], *letters], axis=1),
+        cases_NMC=None,
+        durations_MN=None,
+        testing_ids=tuple([f"{ids[case.testing]}/{case.place or 0}" for case in cases]),
+        testing_texts=tuple([case.text for case in cases]) if matrix.testing_texts else (),
+        calls_N=None if matrix.calls_N is None else tuple(calls),
+        values_NMC=None if matrix.values_NMC is None else tuple([of(matrix.values_NMC, case) for case in cases]),
+        testing_similarity_NN=similarity([case.text for case in cases]) if matrix.testing_texts else None,
+        replies_N=tuple([case.replies for case in cases]),
+        meta={**matrix.meta, "vacuous": found} if vacuous else matrix.meta,
+    )
+
+
+def _whole(call: ParsedCall | None) -> ParsedCall | None:
+    """The call where it says all that its case asks."""
+    return None if call is None or call.expected is None else call
+
+
+def _single_texts(text: str, count: int) -> list[str]:
+    """The texts of the testings that hold one case each; the whole text, numbered, where its form is another."""
+    body: Json = json.loads(text)
+    for name in LISTS:
+        cases = body.get(name)
+        if isinstance(cases, list) and len(cases) == count:
+            return [canonical_json({**body, name: [case]}) for case in cases]
+    return [text] if count == 1 else [f"{text}#{number}" for number in range(count)]
