@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,6 +217,9 @@ ParsedCalls: TypeAlias = tuple[ParsedCall | None, ...]
 
 Letters: TypeAlias = NDArray[np.str_]
 """An array of one-letter strings (`<U1`), each a `Verdict` value."""
+
+Unit: TypeAlias = Literal["case", "testing"]
+"""What a strategy ranks beside solutions: every distinct case of the testings, or each testing as it was drawn."""
 
 Digests: TypeAlias = NDArray[np.uint64]
 """What calls gave, 64 bits each: equal for equal values, 0 where there is none."""

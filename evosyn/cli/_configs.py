@@ -10,10 +10,10 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, PositiveInt
 
 from evosyn.configs.section import LISTED, Section
-from evosyn.evaluators.columns import Unit
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.jobs import Limits
 from evosyn.limits import LimitsConfig
+from evosyn.records import Unit
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.text.reasoning import AUTO, ReasoningForm
 from evosyn.workbench import WorkbenchConfig

@@ -11,16 +11,15 @@ import json
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.errors import UsageError
-from evosyn.records import Json, ParsedCall, PassMatrix, canonical_json
+from evosyn.records import Json, ParsedCall, PassMatrix, Unit, canonical_json
 from evosyn.textual import similarity
 
-Unit: TypeAlias = Literal["case", "testing"]
 MOST_COLUMNS = 64
 """Cases of one problem that a strategy ranks; of more the replies give evenly."""
 LISTS = ("cases", "asserts")

@@ -18,12 +18,12 @@ from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
-from evosyn.evaluators.columns import Unit, columns_of_replies, in_unit, spread
+from evosyn.evaluators.columns import columns_of_replies, in_unit, spread
 from evosyn.evaluators.heldout import JUDGED_VERDICTS, original_of, pool_of, shown_tasks, task_of, view_of
 from evosyn.evaluators.joining import Words, packed
 from evosyn.randomness import SeedTree
 from evosyn.rankings import by_shape
-from evosyn.records import Evidence, PassMatrix, Verdict
+from evosyn.records import Evidence, PassMatrix, Unit, Verdict
 from evosyn.strategies.evidence import evidence_of, select
 from evosyn.strategies.ranking import centred_places, dense_ranks
 

@@ -67,6 +67,7 @@ class Decision:
         dropped_from: the settings that do not have it.
         chosen: by the ranking; None where no setting keeps it.
         random: of the random setting; None where it does not have it.
+        joined: columns of cases that make the testing of a row, the chosen one first; none where testings were ranked.
     """
 
     reason: str
@@ -74,6 +75,12 @@ class Decision:
     dropped_from: tuple[str, ...]
     chosen: Choice | None
     random: Choice | None
+    joined: tuple[int, ...] = ()
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns of what was ranked that make the testing of a row."""
+        return self.joined or (() if self.chosen is None else (self.chosen.testing,))
 
 
 def decide(
@@ -99,29 +106,29 @@ def decide(
         chosen = _choose(np.ones_like(passed_MN), ranking, tree.child("ties"))
     if chosen is None:
         return _dropped(TOP_FAILS_TOP, "no solution of the highest score passes a testing of the highest score")
-    if not joined_columns(matrix, ranking, chosen):
+    columns = None if matrix.replies_N is None else _joined(matrix, ranking, chosen)
+    if columns == ():
         return _dropped(TOP_FAILS_TOP, "all that the best solution passes accepts a program that does nothing as well")
     flat = _flat(ranking, config)
     if flat:
         detail = "all testing scores are equal" if flat == ZERO_VARIANCE else "all solution scores are equal"
-        return Decision(flat, detail, ("evosyn", "random"), chosen, None)
+        return Decision(flat, detail, ("evosyn", "random"), chosen, None, columns or ())
     passed_MN = passed_MN if drawn is None else drawn.passed_MN
     drawn_from = np.ones_like(passed_MN) if config.random_solution == "any" else passed_MN
-    return Decision("", "", (), chosen, _random(drawn_from, tree.child("random")))
+    return Decision("", "", (), chosen, _random(drawn_from, tree.child("random")), columns or ())
 
 
-def joined_columns(matrix: PassMatrix, ranking: Ranking, choice: Choice) -> list[int]:
-    """The columns that make the testing of a row, the chosen one first where it is among them: those that `joining`
-    says of cases; of testings the chosen one alone. With `top_must_pass` off, a case that no top solution passes stays
-    alone as well."""
+def _joined(matrix: PassMatrix, ranking: Ranking, choice: Choice) -> tuple[int, ...]:
+    """The columns that `joining` joins with the chosen one, which comes first where it is among them. With
+    `top_must_pass` off, a case that no top solution passes stays alone."""
     top_M = np.isin(np.arange(len(matrix.verdicts_MN)), best_of(ranking.solution_scores_M))
-    if matrix.replies_N is None or not matrix.passed_MN[top_M, choice.testing].any():
-        return [choice.testing]
+    if not matrix.passed_MN[top_M, choice.testing].any():
+        return (choice.testing,)
     places_N = np.arange(matrix.verdicts_MN.shape[1])
     joinable_N = np.isin(places_N, matrix.meta.get("vacuous", ()), invert=True)
     fails_NW = packed(~matrix.passed_MN[None])
     found = joined(fails_NW, joinable_N[None], top_M[None], places_N[None] == choice.testing)
-    return sorted(np.flatnonzero(found.columns_BQN[0, 0]).tolist(), key=lambda n: n != choice.testing)
+    return tuple(sorted(np.flatnonzero(found.columns_BQN[0, 0]).tolist(), key=lambda n: n != choice.testing))
 
 
 def _flat(ranking: Ranking, config: PruneConfig) -> str:

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from evosyn.errors import UsageError
-from evosyn.evaluators.columns import Unit, ranked_columns
+from evosyn.evaluators.columns import ranked_columns
 from evosyn.evaluators.heldout import pool_of, task_of
 from evosyn.evaluators.intervals import Interval, bootstrap
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
-from evosyn.records import Invalid, PassMatrix, Verdict
+from evosyn.records import Invalid, PassMatrix, Unit, Verdict
 from evosyn.strategies.evidence import evidence_of, sub_matrix
-from evosyn.synthesis.prune import PruneConfig, decide, joined_columns
+from evosyn.synthesis.prune import PruneConfig, decide
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _row(runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, a
         kept.append("evosyn" not in decision.dropped_from)
         relaxed.append("relaxed" not in decision.dropped_from)
         if kept[-1] and decision.chosen is not None and part.human_M is not None:
-            accuracy.append(balanced_accuracy(part, *joined_columns(part, ranking, decision.chosen)))
+            accuracy.append(balanced_accuracy(part, *decision.columns))
             right.append(float(part.human_M[decision.chosen.best] == Verdict.PASS.value))
     per_problem = np.array(kept, dtype=float).reshape(len(matrices), draws).mean(axis=1)
     return SizeRow(
