@@ -248,7 +248,10 @@ def metrics(behaviour: Behaviour) -> Metrics:
         criterion1=behaviour.mean(lambda _, outcome: outcome.criterion1_B),
         pass_at_1=behaviour.mean(lambda block, outcome: top_share(block, outcome.solution_ranks_BM)),
         testing_balanced_accuracy=behaviour.mean(
-            lambda _, outcome: outcome.of_kept(outcome.asked.balanced_accuracy_BN, of_none=0.5), default=0.5
+            lambda block, outcome: np.where(
+                block.both_B, outcome.of_kept(outcome.asked.balanced_accuracy_BN, of_none=0.5), np.nan
+            ),
+            default=0.5,
         ),
         testing_precision=behaviour.mean(lambda _, outcome: outcome.of_kept(outcome.asked.precision_BN)),
     )

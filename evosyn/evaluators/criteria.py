@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.evaluators.draws import Asked, Block, Bools, ConsistencyConfig, Floats
-from evosyn.evaluators.joining import joined, rejected
+from evosyn.evaluators.joining import Joined, joined, rejected
 from evosyn.strategies.ranking import broken_ties, dense_ranks
 
 Ranks = NDArray[np.int64]
@@ -31,9 +31,9 @@ class Outcome(NamedTuple):
         score_B: probability that the draw satisfies the criteria.
         criterion1_B, criterion2_B: the same for each alone.
         solution_ranks_BM, testing_ranks_BN: dense places, 0 the best; behind a narrower draw the last of all.
-        asked: the testings that criterion 2 may be asked of, Q for each draw; with cases what is joined of its columns.
-        weights_BQ: the chance of each, 0 in all where nothing is kept.
-        joined_BQN: with cases the columns that each joins.
+        asked: the testings that criterion 2 may be asked of, Q for each draw.
+        weights_BQ: the chance of each.
+        joined: with cases what is joined; `asked` then has a row for each of these and Q = 1.
     """
 
     score_B: Floats
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     testing_ranks_BN: Ranks
     asked: Asked
     weights_BQ: Floats
-    joined_BQN: Bools | None = None
+    joined: Joined | None = None
 
     def of_kept(self, value_BQ: Floats | Bools, of_none: float = 0.0) -> Floats:
         """The mean of a figure over the testings that may be kept, shape (B,).
@@ -51,17 +51,20 @@ class Outcome(NamedTuple):
         Args:
             of_none: the figure where none is.
         """
-        missing_B = np.round(1 - self.weights_BQ.sum(axis=1), 12)
-        return np.asarray((self.weights_BQ * value_BQ).sum(axis=1) + missing_B * of_none)
+        if self.joined is None:
+            return np.asarray((self.weights_BQ * value_BQ).sum(axis=1))
+        missing_B = np.round(1 - self.joined.mean(np.ones(len(value_BQ)), len(self.score_B)), 12)
+        return self.joined.mean(value_BQ[:, 0], len(missing_B)) + missing_B * of_none
 
     @property
     def trusted_BN(self) -> Bools:
         """The testings in the first place; with cases the columns that are joined, of several such the likeliest."""
-        if self.joined_BQN is None:
+        if self.joined is None:
             return np.asarray(self.testing_ranks_BN == 0)
-        likeliest_B = self.weights_BQ.argmax(axis=1)
-        kept_B1 = self.weights_BQ.max(axis=1, keepdims=True) > 0
-        return np.asarray(self.joined_BQN[np.arange(len(likeliest_B)), likeliest_B] & kept_B1)
+        order = np.argsort(self.joined.weights_P, kind="stable")
+        trusted_BN = np.zeros(self.testing_ranks_BN.shape, dtype=bool)
+        trusted_BN[self.joined.draw_P[order]] = self.joined.columns_PN[order]
+        return trusted_BN
 
 
 def judge(block: Block, solution_scores_BM: Floats, testing_scores_BN: Floats, config: ConsistencyConfig) -> Outcome:
@@ -77,44 +80,47 @@ def judge(block: Block, solution_scores_BM: Floats, testing_scores_BN: Floats, c
     if config.ties != "expected":
         ordered = broken_ties(solutions, block.keys_BM if config.ties == "random" else block.places_BM)
     first = ordered == 0
-    kept = _chosen(block, testings, config) if block.joinable_BN is None else _joined(block, first, testings, config)
     criterion1 = (first & block.human_BM).sum(axis=1) / first.sum(axis=1)
-    agreeing = _all_agree(kept.asked, ordered, config.k)
-    agree = np.minimum((agreeing.any_BN * kept.weights_BQ).sum(axis=1), 1.0)
-    both = np.minimum((agreeing.right_BN * kept.weights_BQ).sum(axis=1), 1.0) if config.criterion1 else agree
-    return Outcome(both, criterion1, agree, solutions, testings, *kept)
+    asked: Asked = block
+    if block.joinable_BN is None:
+        chosen = testings if config.ties == "expected" else broken_ties(testings, _keys(block, config))
+        top = chosen == 0
+        weights, kept = top / top.sum(axis=1, keepdims=True), None
+        found = _all_agree(asked, ordered, config.k)
+        agree, right = (np.minimum((one * weights).sum(axis=1), 1.0) for one in found)
+    else:
+        kept = _joined(block, first, testings, config)
+        asked, weights = _asked(block, kept), kept.weights_P[:, None]
+        found = _all_agree(asked, ordered[kept.draw_P], config.k)
+        agree, right = (np.minimum(kept.mean(one[:, 0], len(first)), 1.0) for one in found)
+    both = right if config.criterion1 else agree
+    return Outcome(both, criterion1, agree, solutions, testings, asked, weights, kept)
 
 
-class _Kept(NamedTuple):
-    asked: Asked
-    weights_BQ: Floats
-    joined_BQN: Bools | None = None
+def _keys(block: Block, config: ConsistencyConfig) -> Floats | NDArray[np.int64]:
+    """By which testings come one after the other where they are equal."""
+    return block.keys_BN if config.ties == "random" else block.places_BN
 
 
-def _chosen(block: Block, testings: Ranks, config: ConsistencyConfig) -> _Kept:
-    """One of the testings in the first place, as it was drawn."""
-    if config.ties != "expected":
-        testings = broken_ties(testings, block.keys_BN if config.ties == "random" else block.places_BN)
-    top = testings == 0
-    return _Kept(block, top / top.sum(axis=1, keepdims=True))
-
-
-def _joined(block: Block, first_BM: Bools, testings: Ranks, config: ConsistencyConfig) -> _Kept:
+def _joined(block: Block, first_BM: Bools, testings: Ranks, config: ConsistencyConfig) -> Joined:
     """What is joined with one of the columns in the first place; with ties in an order the first of these that a top
     solution passes."""
     assert block.joinable_BN is not None
     top_BN = testings == 0
     if config.ties != "expected":
         top_BN &= (block.passed_BMN & first_BM[:, :, None]).any(axis=1)
-        keys_BN = np.where(top_BN, block.keys_BN if config.ties == "random" else block.places_BN, np.inf)
+        keys_BN = np.where(top_BN, _keys(block, config), np.inf)
         top_BN &= keys_BN == keys_BN.min(axis=1, keepdims=True)
-    found = joined(block.fails_BNW, block.joinable_BN, first_BM, top_BN)
-    fails_BMQ, known_fails_BMQ = (
-        rejected(found.columns_BQN, words, block.human_BM.shape[1])
-        for words in (block.fails_BNW, block.known_fails_BNW)
+    return joined(block.fails_BNW, block.joinable_BN, first_BM, top_BN)
+
+
+def _asked(block: Block, kept: Joined) -> Asked:
+    """What each joined testing says of the solutions of its draw."""
+    size = block.human_BM.shape[1]
+    fails_PM, known_PM = (
+        rejected(kept.columns_PN, words[kept.draw_P], size) for words in (block.fails_BNW, block.known_fails_BNW)
     )
-    asked = Asked(~fails_BMQ, ~fails_BMQ | known_fails_BMQ, block.human_BM)
-    return _Kept(asked, found.weights_BQ, found.columns_BQN)
+    return Asked(~fails_PM[:, :, None], (~fails_PM | known_PM)[:, :, None], block.human_BM[kept.draw_P])
 
 
 def oracle(block: Block, config: ConsistencyConfig) -> Floats:

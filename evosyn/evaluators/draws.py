@@ -96,6 +96,12 @@ class Asked:
         return self.agrees_BMN * self.human_BM[:, :, None]
 
     @cached_property
+    def both_B(self) -> Bools:
+        """Whether a draw has right and wrong solutions."""
+        right_B = self.human_BM.sum(axis=1)
+        return np.asarray((right_B > 0) & (right_B < self.human_BM.shape[1]))
+
+    @cached_property
     def strictness_BN(self) -> Floats:
         """Share of the solutions that a testing accepts."""
         return np.asarray(self.passed_BMN.mean(axis=1))
@@ -104,13 +110,11 @@ class Asked:
     def balanced_accuracy_BN(self) -> Floats:
         """Mean of the shares of right solutions accepted and wrong ones rejected, of those whose verdict is known; half
         of a kind where none is. NaN for draws in which a kind is missing."""
-        right_B = self.human_BM.sum(axis=1)
-        both_B = (right_B > 0) & (right_B < self.human_BM.shape[1])
         human_BMN = self.human_BM[:, :, None]
         value = (
             _share(self.passed_BMN, self.known_BMN & human_BMN) + _share(~self.passed_BMN, self.known_BMN & ~human_BMN)
         ) / 2
-        return np.where(both_B[:, None], value, np.nan)
+        return np.where(self.both_B[:, None], value, np.nan)
 
     @cached_property
     def precision_BN(self) -> Floats:

@@ -50,7 +50,7 @@ def _warnings(behaviour: Behaviour) -> Sequence[str]:
         "the chosen testing accepts nobody": lambda _, outcome: outcome.of_kept(outcome.asked.strictness_BN == 0.0),
         "the chosen testing accepts everybody": lambda _, outcome: outcome.of_kept(outcome.asked.strictness_BN == 1.0),
         "no testing is kept: the top solutions fail the top testings": lambda _, outcome: outcome.of_kept(
-            np.zeros_like(outcome.weights_BQ), of_none=1.0
+            np.zeros(outcome.weights_BQ.shape), of_none=1.0
         ),
     }
     found = [(behaviour.mean(measure), text) for text, measure in shares.items()]

@@ -8,25 +8,32 @@ Solutions are bits of words: a search asks this of every candidate on every draw
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Bools: TypeAlias = NDArray[np.bool_]
 Words: TypeAlias = NDArray[np.uint64]
+Places: TypeAlias = NDArray[np.intp]
 
 
 class Joined(NamedTuple):
-    """The testings that may be kept of each draw, Q of them.
+    """The different testings that may be kept, P of them in all draws; a draw in which nothing may be has none.
 
     Attributes:
-        columns_BQN: what each joins.
-        weights_BQ: the chance of each; they add up to less than 1 where nothing may be kept.
+        draw_P: the draw of each.
+        columns_PN: what each joins.
+        weights_P: the chance of each; those of a draw add up to less than 1 where perhaps nothing is kept.
     """
 
-    columns_BQN: Bools
-    weights_BQ: NDArray[np.float64]
+    draw_P: Places
+    columns_PN: Bools
+    weights_P: NDArray[np.float64]
+
+    def mean(self, values_P: NDArray[Any], draws: int) -> NDArray[np.float64]:
+        """The mean of a figure over what may be kept of each of so many draws, 0 for nothing."""
+        return np.asarray(np.bincount(self.draw_P, self.weights_P * values_P, draws), dtype=np.float64)
 
 
 def packed(cells_BMN: Bools) -> Words:
@@ -48,38 +55,35 @@ def joined(fails_BNW: Words, joinable_BN: Bools, top_BM: Bools, first_BN: Bools)
     """
     trusted_BNW = packed(top_BM[:, :, None]) & ~fails_BNW
     first_BN = first_BN & trusted_BNW.any(axis=-1)
-    trusted_BQW, weights_BQ = _distinct(trusted_BNW, first_BN)
-    columns_BQN = ~(fails_BNW[:, None] & trusted_BQW[:, :, None]).any(axis=-1) & joinable_BN[:, None]
-    return Joined(columns_BQN, weights_BQ * columns_BQN.any(axis=-1))
+    draw_P, column_P, weights_P = _distinct(trusted_BNW, first_BN)
+    columns_PN = ~(fails_BNW[draw_P] & trusted_BNW[draw_P, column_P][:, None]).any(axis=-1) & joinable_BN[draw_P]
+    kept_P = columns_PN.max(axis=1, initial=False)
+    return Joined(draw_P[kept_P], columns_PN[kept_P], weights_P[kept_P])
 
 
-def rejected(columns_BQN: Bools, fails_BNW: Words, size: int) -> Bools:
-    """Who fails a column that is joined, shape (B, M, Q), of `size` solutions."""
-    words = np.bitwise_or.reduce(np.where(columns_BQN[..., None], fails_BNW[:, None], np.uint64(0)), axis=2)
-    bits = np.unpackbits(words.view(np.uint8), axis=-1, count=size, bitorder="little")
-    return bits.view(np.bool_).transpose(0, 2, 1)
+def rejected(columns_PN: Bools, fails_PNW: Words, size: int) -> Bools:
+    """Who fails a column that is joined, shape (P, M), of `size` solutions."""
+    words_PW = np.bitwise_or.reduce(np.where(columns_PN[..., None], fails_PNW, np.uint64(0)), axis=1)
+    return np.unpackbits(words_PW.view(np.uint8), axis=-1, count=size, bitorder="little").view(np.bool_)
 
 
-def _distinct(trusted_BNW: Words, first_BN: Bools) -> tuple[Words, NDArray[np.float64]]:
-    """The different groups of trusted solutions, with the share of the first columns that has each."""
-    rows, count_B = np.arange(len(first_BN)), first_BN.sum(axis=1)
-    one_BW = trusted_BNW[rows, first_BN.argmax(axis=1)]
-    several = np.flatnonzero(((trusted_BNW != one_BW[:, None]).any(axis=-1) & first_BN).any(axis=1))
+def _distinct(trusted_BNW: Words, first_BN: Bools) -> tuple[Places, Places, NDArray[np.float64]]:
+    """For each different group of trusted solutions its draw, one of the first columns that has it, and their share."""
+    count_B, one_B = first_BN.sum(axis=1), first_BN.argmax(axis=1)
+    one_B1W = np.take_along_axis(trusted_BNW, one_B[:, None, None], axis=1)
+    several_B = ((trusted_BNW != one_B1W).any(axis=-1) & first_BN).any(axis=1)
+    alone = np.flatnonzero(~several_B & (count_B > 0))
+    several = np.flatnonzero(several_B)
     if not len(several):
-        return one_BW[:, None], (count_B > 0)[:, None].astype(np.float64)
-    sorted_BN = np.lexsort((*np.moveaxis(trusted_BNW[several], -1, 0), ~first_BN[several]), axis=-1)
-    groups_BNW = np.take_along_axis(trusted_BNW[several], sorted_BN[..., None], axis=1)
-    new_BN = np.ones(sorted_BN.shape, dtype=bool)
-    new_BN[:, 1:] = (groups_BNW[:, 1:] != groups_BNW[:, :-1]).any(axis=-1)
-    at_BN = np.cumsum(new_BN, axis=1) - 1
-    there = np.arange(sorted_BN.shape[1]) < count_B[several, None]
-    most = int(at_BN[there].max()) + 1
-    trusted_BQW = np.zeros((len(rows), most, trusted_BNW.shape[-1]), dtype=np.uint64)
-    weights_BQ = np.zeros((len(rows), most))
-    trusted_BQW[:, 0], weights_BQ[:, 0] = one_BW, count_B > 0
-    draw_P, column_P = np.nonzero(there)
-    slot_P = at_BN[draw_P, column_P]
-    weights_BQ[several, 0] = 0
-    trusted_BQW[several[draw_P], slot_P] = groups_BNW[draw_P, column_P]
-    np.add.at(weights_BQ, (several[draw_P], slot_P), 1 / count_B[several[draw_P]])
-    return trusted_BQW, weights_BQ
+        return alone, one_B[alone], np.ones(len(alone))
+    draw_C, column_C = np.nonzero(first_BN[several])
+    words_CW = trusted_BNW[several[draw_C], column_C]
+    order = np.lexsort((*words_CW.T, draw_C))
+    draw_C, column_C, words_CW = draw_C[order], column_C[order], words_CW[order]
+    new_C = np.ones(len(order), dtype=bool)
+    new_C[1:] = (draw_C[1:] != draw_C[:-1]) | (words_CW[1:] != words_CW[:-1]).any(axis=-1)
+    starts = np.flatnonzero(new_C)
+    draws = several[draw_C[starts]]
+    shares = np.diff(starts, append=len(order)) / count_B[draws]
+    found = (alone, draws), (one_B[alone], column_C[starts]), (np.ones(len(alone)), shares)
+    return tuple(map(np.concatenate, found))  # type: ignore[return-value]

@@ -128,7 +128,7 @@ def _joined(matrix: PassMatrix, ranking: Ranking, choice: Choice) -> tuple[int, 
     joinable_N = np.isin(places_N, matrix.meta.get("vacuous", ()), invert=True)
     fails_NW = packed(~matrix.passed_MN[None])
     found = joined(fails_NW, joinable_N[None], top_M[None], places_N[None] == choice.testing)
-    return tuple(sorted(np.flatnonzero(found.columns_BQN[0, 0]).tolist(), key=lambda n: n != choice.testing))
+    return tuple(sorted(np.flatnonzero(found.columns_PN.any(axis=0)).tolist(), key=lambda n: n != choice.testing))
 
 
 def _flat(ranking: Ranking, config: PruneConfig) -> str:

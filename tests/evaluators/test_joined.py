@@ -93,14 +93,14 @@ def test_criterion_2_is_asked_of_what_is_joined_and_no_ranking_passes_the_bounds
     assert outcome.score_B[0] == pytest.approx(score)
     assert outcome.score_B[0] <= oracle_per_draw(draws, config)[0] + 1e-9
     weights = sum(bool(joined) for joined, _ in kept) / max(len(kept), 1)
-    assert outcome.weights_BQ.sum() == pytest.approx(weights)
-    assert outcome.joined_BQN is not None
+    assert outcome.joined is not None
+    assert outcome.joined.weights_P.sum() == pytest.approx(weights)
     order, rows = draws.picked_E[0].columns_N, draws.picked_E[0].rows_M
-    for q in np.flatnonzero(outcome.weights_BQ[0]):
-        joined = sorted(order[np.flatnonzero(outcome.joined_BQN[0, q])].tolist())
+    for p, columns_N in enumerate(outcome.joined.columns_PN):
+        joined = sorted(order[np.flatnonzero(columns_N)].tolist())
         said = {tuple(one): letters for one, letters in kept}[tuple(joined)]
-        assert [said[m] == "P" for m in rows] == outcome.asked.passed_BMN[0, :, q].tolist()
-        assert [said[m] != "U" for m in rows] == outcome.asked.known_BMN[0, :, q].tolist()
+        assert [said[m] == "P" for m in rows] == outcome.asked.passed_BMN[p, :, 0].tolist()
+        assert [said[m] != "U" for m in rows] == outcome.asked.known_BMN[p, :, 0].tolist()
 
 
 @settings(max_examples=60, deadline=None)
@@ -210,5 +210,5 @@ def test_who_ranks_testings_is_asked_of_the_first_one_alone(matrix: PassMatrix, 
     ranking = Ranking(*(rng.integers(0, 3, size).astype(float) for size in draws.evidences[0].passed_MN.shape))
     one, other = (behaviour_of("", each, [ranking], config).outcomes[0] for each in (draws, plain))
     assert one.score_B.tolist() == other.score_B.tolist()
-    assert one.joined_BQN is None and draws.blocks[0].padding_BN is None
+    assert one.joined is None and draws.blocks[0].padding_BN is None
     assert draws.evidences[0].replies_N == tuple((n,) for n in range(matrix.verdicts_MN.shape[1]))

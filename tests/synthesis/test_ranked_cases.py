@@ -85,20 +85,20 @@ def test_the_testing_of_a_row_is_what_the_criteria_ask(tmp_path_factory, case: t
     shown = Ranking(instance.ranking[0][picked.rows_M], instance.ranking[1][picked.columns_N])
     outcome = behaviour_of("", draws, [shown], config).outcomes[0]
     judged = {
-        tuple(sorted(picked.columns_N[np.flatnonzero(outcome.joined_BQN[0, q])].tolist())): q  # type: ignore[index]
-        for q in np.flatnonzero(outcome.weights_BQ[0])
+        tuple(sorted(picked.columns_N[np.flatnonzero(columns_N)].tolist())): p
+        for p, columns_N in enumerate(outcome.joined.columns_PN)  # type: ignore[union-attr]
     }
     assert (decision.chosen is None) is (not judged)
     if decision.chosen is None:
         assert decision.reason == TOP_FAILS_TOP and outcome.score_B[0] == 0
         return
-    q = judged[tuple(sorted(decision.joined))]
+    p = judged[tuple(sorted(decision.joined))]
     ledger = Ledger(Journal(tmp_path_factory.mktemp("j") / "j"), Instance)
     domains = {"python-function": domain("python-function")}
     stage = MakeReward(CONFIG, domains, None, ledger, table, None)
     made = asyncio.run(stage.run(instance))
     assert made.reward is not None and made.ended is None
-    accepted = dict(zip(picked.rows_M.tolist(), outcome.asked.passed_BMN[0, :, q].tolist(), strict=True))
+    accepted = dict(zip(picked.rows_M.tolist(), outcome.asked.passed_BMN[p, :, 0].tolist(), strict=True))
     assert [letter == "P" for letter in made.reward.letters] == [accepted[m] for m in range(len(accepted))]
     joined = {json.loads(ranked_cases(matrix)[column].text)["asserts"][0] for column in decision.joined}
     assert set(made.reward.testing.body["asserts"]) == joined
