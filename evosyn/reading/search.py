@@ -274,8 +274,10 @@ class SearchReading(Reading):
         return entry_at(self.journal, places[found[0]])
 
     def pass_matrix(self, problem: str) -> PassMatrix:
-        """The matrix of a problem with the testings that strategies were scored on."""
-        return matrix_of(self._matrices(), problem)
+        """The matrix of a problem with the columns that strategies were scored on."""
+        from evosyn.evaluators.columns import in_unit
+
+        return in_unit(matrix_of(self._matrices(), problem), self.config.scoring.unit)
 
     def program(self, name: str) -> tuple[str, str]:
         """The same, and candidates of this run."""
