@@ -81,7 +81,7 @@ class KAblationConfig(MatricesConfig):
 class SizeAblationConfig(MatricesConfig):
     """`evosyn ablate size`; `sizes` are values of M = N, `draws` subsamples of each problem; `unit` as in scoring."""
 
-    unit: Unit = "testing"
+    unit: Unit = "case"
     strategy: str = "gap"
     sizes: Annotated[tuple[PositiveInt, ...], LISTED] = (4, 8, 16)
     draws: int = Field(default=20, ge=1)

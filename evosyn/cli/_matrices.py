@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NEEDED = {"source": "--pool: name a pool file, a matrices file, or a directory that holds matrices"}
 SOURCE = click.option("--pool", "source", help="Pool file, matrices file, or a directory that holds matrices.")
-UNIT = "What is ranked: every distinct case of the testings, or each testing whole. [default: testing]"
+UNIT = "What is ranked: every distinct case of the testings, or each testing whole. [default: case]"
 TIES = "Equal scores: the mean over all orders, the order of the paper's code, or a seeded one. [default: expected]"
 VERDICTS = click.option("--verdicts", help="File that remembers executed cells of a pool.")
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from evosyn.errors import UsageError
 from evosyn.records import Json, ParsedCall, PassMatrix, Unit, canonical_json
+from evosyn.strategies.evidence import sub_matrix
 from evosyn.textual import similarity
 
 MOST_COLUMNS = 64
@@ -47,7 +48,8 @@ def distinct_cases(matrix: PassMatrix) -> list[DistinctCase]:
     first: dict[object, tuple[int, int | None, str]] = {}
     for n in range(matrix.verdicts_MN.shape[1]):
         count = 0 if matrix.cases_NMC is None else matrix.cases_NMC[n].shape[1]
-        texts = _single_texts(matrix.testing_texts[n], count or 1) if matrix.testing_texts else None
+        text = matrix.testing_texts[n] if matrix.testing_texts else None
+        texts = None if text is None else _single_texts(text, count) if count else [text]
         asked = matrix.calls_N[n] if count and matrix.calls_N is not None else None
         for c in range(count or 1):
             same = texts[c] if texts else _whole(asked[c] if asked else None) or (n, c)
@@ -110,7 +112,20 @@ def ranked_columns(matrix: PassMatrix, unit: Unit) -> PassMatrix:
 
 
 def case_columns(matrix: PassMatrix, cases: Sequence[DistinctCase]) -> PassMatrix:
-    """The matrix with these of its cases as columns."""
+    """The matrix with these of its cases as columns. Durations are of whole testings; where none has recorded cases all
+    that was recorded of them stays."""
+    ids = matrix.testing_ids or [str(n) for n in range(matrix.verdicts_MN.shape[1])]
+    vacuous = {*matrix.meta.get("vacuous", ())}
+    found = [column for column, case in enumerate(cases) if vacuous.issuperset(case.replies)]
+    more: dict[str, Any] = {
+        "solution_ids": matrix.solution_ids,
+        "testing_ids": tuple([ids[case.testing] + ("" if case.place is None else f"/{case.place}") for case in cases]),
+        "replies_N": tuple([case.replies for case in cases]),
+        "meta": {**matrix.meta, "vacuous": found} if vacuous else matrix.meta,
+    }
+    if matrix.cases_NMC is None:
+        first = np.array([case.testing for case in cases], dtype=np.int64)
+        return replace(sub_matrix(matrix, np.arange(len(matrix.verdicts_MN)), first), **more)
 
     def of(arrays: Sequence[NDArray[Any] | None] | None, case: DistinctCase) -> NDArray[Any] | None:
         own, place = None if arrays is None else arrays[case.testing], case.place
@@ -122,21 +137,16 @@ def case_columns(matrix: PassMatrix, cases: Sequence[DistinctCase]) -> PassMatri
     for case in cases:
         asked = None if matrix.calls_N is None or case.place is None else matrix.calls_N[case.testing]
         calls.append(None if asked is None or case.place is None else (asked[case.place],))
-    ids = matrix.testing_ids or [str(n) for n in range(matrix.verdicts_MN.shape[1])]
-    vacuous = {*matrix.meta.get("vacuous", ())}
-    found = [column for column, case in enumerate(cases) if vacuous.issuperset(case.replies)]
     return replace(
         matrix,
         verdicts_MN=np.concatenate([whole_MN[:, :0], *letters], axis=1),
         cases_NMC=None,
         durations_MN=None,
-        testing_ids=tuple([f"{ids[case.testing]}/{case.place or 0}" for case in cases]),
         testing_texts=tuple([case.text for case in cases]) if matrix.testing_texts else (),
         calls_N=None if matrix.calls_N is None else tuple(calls),
         values_NMC=None if matrix.values_NMC is None else tuple([of(matrix.values_NMC, case) for case in cases]),
         testing_similarity_NN=similarity([case.text for case in cases]) if matrix.testing_texts else None,
-        replies_N=tuple([case.replies for case in cases]),
-        meta={**matrix.meta, "vacuous": found} if vacuous else matrix.meta,
+        **more,
     )
 
 

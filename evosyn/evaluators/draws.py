@@ -51,7 +51,7 @@ class ConsistencyConfig(Section):
 
     M: int | None = Field(default=None, ge=2)
     N: int | None = Field(default=None, ge=2)
-    unit: Unit = "testing"
+    unit: Unit = "case"
     draws: int = Field(default=8, ge=1)
     k: int = Field(default=1, ge=1)
     criterion1: bool = True

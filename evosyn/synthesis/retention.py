@@ -52,7 +52,7 @@ def ablate_size(
     sizes: Sequence[int],
     draws: int,
     seed: int,
-    unit: Unit = "testing",
+    unit: Unit = "case",
 ) -> list[SizeRow]:
     """Retention at each size that some problem has, on the problems that have enough for the largest of these.
 
