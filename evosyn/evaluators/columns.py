@@ -157,8 +157,11 @@ def _whole(call: ParsedCall | None) -> ParsedCall | None:
 
 def _single_texts(text: str, count: int) -> list[str]:
     """The texts of the testings that hold one case each; the whole text, numbered, where its form is another."""
-    body: Json = json.loads(text)
-    for name in LISTS:
+    try:
+        body: Json = json.loads(text)
+    except ValueError:
+        body = None
+    for name in LISTS if isinstance(body, dict) else ():
         cases = body.get(name)
         if isinstance(cases, list) and len(cases) == count:
             return [canonical_json({**body, name: [case]}) for case in cases]

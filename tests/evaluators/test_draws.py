@@ -184,6 +184,13 @@ def test_testings_without_recorded_cases_stay_whole() -> None:
     assert split.replies_N == ((0,), (1,), (2,))
 
 
+def test_a_text_of_another_form_is_one_of_as_many_as_it_has_cases() -> None:
+    cells = np.array([["P", "F"], ["P", "P"]])
+    texts = ("not JSON", '{"kind":"program","code":"..."}', "[1]")
+    one = PassMatrix("a", cells[:, [0, 0, 0]], None, cases_NMC=(cells,) * 3, testing_texts=texts)
+    assert in_unit(one, "case").testing_texts == tuple(f"{text}#{number}" for text in texts for number in (0, 1))
+
+
 def test_cases_make_no_testings_again() -> None:
     with pytest.raises(UsageError, match=r"scoring\.unit=case"):
         in_unit(in_unit(matrix("a", 2, 2), "case"), "testing")
