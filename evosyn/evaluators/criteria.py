@@ -186,7 +186,7 @@ def reachable(block: Block, config: ConsistencyConfig) -> Floats:
         else:
             own = _Bounds(*(one[draw] for one in bounds))
             values[draw] = _reachable_joined(own, block.human_BM[draw], first_G, members_GM, config)
-    return values
+    return values if bounds is None else np.minimum(values, oracle(block, config))
 
 
 def _reachable(agrees_MN: Floats, right_MN: Floats, members_GM: Floats, config: ConsistencyConfig) -> float:

@@ -199,6 +199,17 @@ class _Order(NamedTuple):
     keys: Floats
 
 
+class _Drawn(NamedTuple):
+    """One draw; `joinable_N` as in a block."""
+
+    evidence: Evidence
+    human_M: Bools
+    rows: _Order
+    columns: _Order
+    replies: NDArray[np.int64]
+    joinable_N: Bools | None
+
+
 @dataclass(frozen=True)
 class Draws:
     """All draws of a set of matrices.
@@ -319,12 +330,8 @@ def make_draws(
     Raises:
         UsageError: no problem is left; the message counts why.
     """
-    evidences: list[Evidence] = []
-    humans: list[Bools] = []
-    joinable: list[Bools | None] = []
+    drawn: list[_Drawn] = []
     problem_E: list[int] = []
-    picked_E: list[Picked] = []
-    orders: list[tuple[_Order, _Order]] = []
     used: list[PassMatrix] = []
     skipped: Counter[str] = Counter()
     for matrix in (in_unit(one, config.unit) for one in matrices):
@@ -332,26 +339,13 @@ def make_draws(
         if reason is not None:
             skipped[reason] += 1
             continue
-        evidence, human = evidence_of(matrix), np.asarray(matrix.human_M) == Verdict.PASS.value
-        judged, testings = len(_judged(matrix)), matrix.verdicts_MN.shape[1]
-        sound = np.isin(np.arange(testings), matrix.meta.get("vacuous", ()), invert=True)
-        for taken, tree in _picks(matrix, config):
-            ties, mixing = tree.child("ties").rng(), tree.child("shown").rng()
-            rows = _shown(taken.rows_M, judged, ties, mixing)
-            columns = _shown(
-                taken.columns_N, testings if matrix.replies_N is None else len(taken.columns_N), ties, mixing
-            )
-            evidences.append(select(evidence, rows.items, columns.items, {*taken.replies.tolist()}))
-            humans.append(human[rows.items])
-            joinable.append(sound[columns.items] if config.unit == "case" else None)
-            problem_E.append(len(used))
-            picked_E.append(Picked(rows.items, columns.items, taken.replies))
-            orders.append((rows, columns))
+        found = _drawn(matrix, config, evidence_of(matrix))
+        drawn += found
+        problem_E += [len(used)] * len(found)
         used.append(matrix)
     if not used:
         counted = "; ".join(f"{count} x {reason}" for reason, count in skipped.items()) or "there are none"
         raise UsageError(f"no problem to score strategies on: {counted}. {_remedy(skipped)}")
-    blocks = _blocks(evidences, humans, orders, joinable)
     originals = tuple(map(original_of, used))
     views = Counter(originals)
     return Draws(
@@ -361,12 +355,28 @@ def make_draws(
         tuple(map(view_of, used)),
         originals,
         np.array([1 / views[name] for name in originals]),
-        tuple(evidences),
+        tuple([one.evidence for one in drawn]),
         np.array(problem_E),
-        tuple(picked_E),
-        blocks,
+        tuple([Picked(one.rows.items, one.columns.items, one.replies) for one in drawn]),
+        _blocks(drawn),
         dict(skipped),
     )
+
+
+def _drawn(matrix: PassMatrix, config: ConsistencyConfig, evidence: Evidence) -> list[_Drawn]:
+    """The draws of one problem."""
+    human, judged = np.asarray(matrix.human_M) == Verdict.PASS.value, len(_judged(matrix))
+    joinable = np.isin(np.arange(matrix.verdicts_MN.shape[1]), matrix.meta.get("vacuous", ()), invert=True)
+    found = []
+    for taken, tree in _picks(matrix, config):
+        ties, mixing = tree.child("ties").rng(), tree.child("shown").rng()
+        rows = _shown(taken.rows_M, judged, ties, mixing)
+        whole = matrix.verdicts_MN.shape[1] if matrix.replies_N is None else len(taken.columns_N)
+        columns = _shown(taken.columns_N, whole, ties, mixing)
+        shown = select(evidence, rows.items, columns.items, {*taken.replies.tolist()})
+        own = joinable[columns.items] if config.unit == "case" else None
+        found.append(_Drawn(shown, human[rows.items], rows, columns, taken.replies, own))
+    return found
 
 
 def draws_of(matrix: PassMatrix, config: ConsistencyConfig) -> int:
@@ -440,29 +450,15 @@ def _shown(taken: NDArray[np.int64], size: int, ties: np.random.Generator, mixin
     return _Order(taken[order], order, keys[order])
 
 
-def _blocks(
-    evidences: Sequence[Evidence],
-    humans: Sequence[Bools],
-    orders: Sequence[tuple[_Order, _Order]],
-    joinable: Sequence[Bools | None],
-) -> tuple[Block, ...]:
+def _blocks(drawn: Sequence[_Drawn]) -> tuple[Block, ...]:
     """Draws of testings by shape; draws of cases, which differ in width from draw to draw, by their solutions."""
-    shapes = [evidence.passed_MN.shape for evidence in evidences]
-    cases = joinable[0] is not None
-    return tuple(
-        _block(members, [shapes[at][1] for at in members], evidences, humans, orders, joinable if cases else None)
-        for members in by_shape((m, 0 if cases else n) for m, n in shapes).values()
-    )
+    shapes = [(m, 0 if one.joinable_N is not None else n) for one in drawn for m, n in [one.evidence.passed_MN.shape]]
+    return tuple(_block(members, [drawn[at] for at in members]) for members in by_shape(shapes).values())
 
 
-def _block(
-    members: NDArray[np.int64],
-    widths: Sequence[int],
-    evidences: Sequence[Evidence],
-    humans: Sequence[Bools],
-    orders: Sequence[tuple[_Order, _Order]],
-    joinable: Sequence[Bools | None] | None,
-) -> Block:
+def _block(at_B: NDArray[np.int64], drawn: Sequence[_Drawn]) -> Block:
+    widths = [one.evidence.passed_MN.shape[1] for one in drawn]
+
     def stacked(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Arrays over columns, with zeros behind the narrower ones."""
         wide = np.zeros((len(parts), *parts[0].shape[:-1], max(widths)), dtype=parts[0].dtype)
@@ -470,15 +466,16 @@ def _block(
             one[..., : part.shape[-1]] = part
         return wide
 
+    joinable = [one.joinable_N for one in drawn if one.joinable_N is not None]
     return Block(
-        passed_BMN=stacked([evidences[at].passed_MN for at in members]),
-        known_BMN=stacked([evidences[at].known_MN for at in members]),
-        human_BM=np.stack([humans[at] for at in members]),
-        at_B=members,
+        passed_BMN=stacked([one.evidence.passed_MN for one in drawn]),
+        known_BMN=stacked([one.evidence.known_MN for one in drawn]),
+        human_BM=np.stack([one.human_M for one in drawn]),
+        at_B=at_B,
         widths_B=np.array(widths),
-        keys_BM=np.stack([orders[at][0].keys for at in members]),
-        keys_BN=stacked([orders[at][1].keys for at in members]),
-        places_BM=np.stack([orders[at][0].places for at in members]),
-        places_BN=stacked([orders[at][1].places for at in members]),
-        joinable_BN=None if joinable is None else stacked([one for at in members if (one := joinable[at]) is not None]),
+        keys_BM=np.stack([one.rows.keys for one in drawn]),
+        keys_BN=stacked([one.columns.keys for one in drawn]),
+        places_BM=np.stack([one.rows.places for one in drawn]),
+        places_BN=stacked([one.columns.places for one in drawn]),
+        joinable_BN=stacked(joinable) if joinable else None,
     )

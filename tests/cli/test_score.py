@@ -144,7 +144,7 @@ def test_on_real_model_output_strategies_come_in_the_order_that_was_measured_bef
                 made.append(PassMatrix(problem["problem_id"], np.array([list(row) for row in rows]), human))
     path = tmp_path / "real.jsonl"
     write_matrices(path, made)
-    _, out, _ = run(capsys, "--pool", str(path), "-M", "16", "-N", "16", "--keep-short", "--json")
+    _, out, _ = run(capsys, "--pool", str(path), "-M", "16", "-N", "16", "--unit", "testing", "--keep-short", "--json")
     board = json.loads(out)
     score = {row["strategy"]: row["score"] for row in board["strategies"]}
     assert score["gap"] == pytest.approx(score["coverage"], abs=0.005)
