@@ -323,7 +323,8 @@ class Evidence:
         solution_group_M, testing_group_N: equal numbers mark texts that are the same program (normalised).
         solution_texts, testing_texts: empty for recorded matrices; verdicts_MN: letters, shape (M, N).
         statement, payload, calls_N, values_NMC, solution_similarity_MM, testing_similarity_NN: as in `PassMatrix`.
-        replies_N: for each column which replies hold it, numbered from 0: its own where columns are testings.
+        replies_N: for each column which replies hold it, numbered from 0: its own where columns are testings; empty
+            where nobody said it.
     """
 
     passed_MN: NDArray[np.bool_]

@@ -163,7 +163,7 @@ def select(
         copies_M=evidence.copies_M[rows],
         solution_group_M=numbered(evidence.solution_group_M[rows]),
         testing_group_N=numbered(evidence.testing_group_N[columns]),
-        replies_N=_replies([evidence.replies_N[column] for column in columns.tolist()], replies),
+        replies_N=_replies([evidence.replies_N[column] for column in columns if evidence.replies_N], replies),
         **_part(evidence, rows, columns),
     )
 

@@ -89,7 +89,7 @@ def test_broken_ties_are_one_of_the_orders_that_expected_averages(
     case: tuple[PassMatrix, list[int], list[int]], k: int, ties: str
 ) -> None:
     matrix, solution_scores, testing_scores = case
-    config = ConsistencyConfig.model_validate({"k": k, "ties": ties})
+    config = ConsistencyConfig.model_validate({"unit": "testing", "k": k, "ties": ties})
     outcome = judged(matrix, solution_scores, testing_scores, config)
     top = [n for n, score in enumerate(testing_scores) if score == max(testing_scores)]
     assert outcome.score_B[0] in {
