@@ -39,6 +39,7 @@ from _seeds import seeds
 
 from evosyn import registry
 from evosyn.evaluators.behaviour import axes_named
+from evosyn.evaluators.columns import in_unit
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.events import events_of
@@ -168,7 +169,10 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
     from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     found: dict[str, float] = {}
-    matrices, config = seeds(48, 16, 16, view=not arguments.without), ConsistencyConfig(M=16, N=16, draws=1)
+    matrices, config = (
+        seeds(48, 16, 16, view=not arguments.without),
+        ConsistencyConfig(M=16, N=16, unit=arguments.unit, draws=1),
+    )
     with open_sandbox(packages=("numpy",)) as sandbox:
         for name, count in (("one by one", arguments.evaluations // 4), ("stacked (default)", arguments.evaluations)):
             reader = Reader()
@@ -192,7 +196,8 @@ def default(arguments: argparse.Namespace) -> dict[str, float]:
     from evosyn.synthesis.search.seeds import searched_of
 
     reader, config = Reader(), EvolveConfig()
-    matrices = searched_of(seeds(48, 18, 18), config)
+    config = config.model_copy(update={"scoring": config.scoring.model_copy(update={"unit": arguments.unit})})
+    matrices = searched_of([in_unit(one, arguments.unit) for one in seeds(48, 18, 18)], config)
     with open_sandbox(packages=("numpy",)) as sandbox:
         runner = TreeRunner(SandboxedRunner(sandbox), reader)
         evaluator = SeedConsistency(runner, matrices, config.scoring, axes_named(config.axes))
@@ -238,7 +243,7 @@ def outside(arguments: argparse.Namespace) -> dict[str, float]:
     with open_sandbox(packages=("numpy",)) as sandbox:
         runner = TreeRunner(SandboxedRunner(sandbox), reader)
         matrices = seeds(48, 16, 16, view=not arguments.without)
-        evaluator = SeedConsistency(runner, matrices, ConsistencyConfig(M=16, N=16, draws=1))
+        evaluator = SeedConsistency(runner, matrices, ConsistencyConfig(M=16, N=16, unit=arguments.unit, draws=1))
         for name, texts in (
             ("known rules", copies),
             ("grafts on known rules", [text for one in around for text in one]),
@@ -379,6 +384,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--iterations", type=int, default=300)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 3000])
     parser.add_argument("--latency", type=float, default=2.0)
+    parser.add_argument("--unit", choices=["case", "testing"], default="testing", help="what is ranked")
     parser.add_argument("--without", action="store_true", help="strategies, outside: verdicts alone in view")
     parser.add_argument("--around", action="store_true", help="strategies, default: bursts around known rules")
     return parser

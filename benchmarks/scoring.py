@@ -34,12 +34,14 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=400)
     parser.add_argument("--strategies", nargs="*", default=["initial", "gap", "codet_gap"])
     parser.add_argument("--without", action="store_true", help="verdicts alone in view")
+    parser.add_argument("--unit", choices=["case", "testing"], default="testing", help="what is ranked")
     options = parser.parse_args()
+    config = ConsistencyConfig(unit=options.unit)
     matrices = [_matrix(index, view=not options.without) for index in range(SEEDS)]
     print("| strategy | form | processor ms a candidate | candidates/s a core | wall candidates/s |")
     print("|---|---|---|---|---|")
     with open_sandbox(workers=1, packages=("numpy",), allow_weak=True) as sandbox:
-        evaluator = SeedConsistency(SandboxedRunner(sandbox), matrices, ConsistencyConfig())
+        evaluator = SeedConsistency(SandboxedRunner(sandbox), matrices, config)
         for name in options.strategies:
             for form, template in FORMS.items():
                 text = load_known(name)

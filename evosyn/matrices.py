@@ -9,11 +9,13 @@ import logging
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evosyn.codec import Through
 from evosyn.documents import SUFFIXES
@@ -28,12 +30,13 @@ VERSION = 4
 MOST = 2**31
 """Copies and numbers of groups are below, so that sums of them hold."""
 ROUNDED = 1e-3
+T = TypeVar("T")
 DIGEST = re.compile(r"[0-9a-f]{16}")
 LETTERS = frozenset(verdict.value for verdict in Verdict)
 FIELDS = (
     "v", "problem_id", "verdicts", "human", "cases", "copies", "groups", "durations", "solution_ids",
-    "testing_ids", "problem", "calls", "values", "solution_similarity", "testing_similarity",
-    "solution_logprob", "testing_logprob", "origin", "meta",
+    "testing_ids", "problem", "calls", "values", "solution_similarity", "testing_similarity", "replies",
+    "solution_logprob", "testing_logprobs", "origin", "meta",
 )  # fmt: skip
 
 
@@ -127,9 +130,12 @@ def matrix_to_json(matrix: PassMatrix) -> dict[str, Json]:
         line["solution_similarity"] = matrix.solution_similarity_MM.round(4).tolist()
     if matrix.testing_similarity_NN is not None:
         line["testing_similarity"] = matrix.testing_similarity_NN.round(4).tolist()
-    for field, logprobs in (("solution", matrix.solution_logprob_M), ("testing", matrix.testing_logprob_N)):
-        if logprobs is not None:
-            line[f"{field}_logprob"] = [None if np.isnan(one) else round(float(one), 4) for one in logprobs]
+    if matrix.solution_logprob_M is not None:
+        line["solution_logprob"] = _told_logprobs(matrix.solution_logprob_M)
+    if matrix.logprobs_NC is not None:
+        line["testing_logprobs"] = [None if own is None else _told_logprobs(own) for own in matrix.logprobs_NC]
+    if matrix.replies_N is not None:
+        line["replies"] = [list(replies) for replies in matrix.replies_N]
     if origin := matrix.origin.to_json():
         line["origin"] = origin
     if matrix.meta:
@@ -177,12 +183,15 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         testing_ids=_ids(value, "testing_ids", verdicts_MN.T),
         statement=statement,
         payload=payload,
-        calls_N=_calls(value.get("calls"), widths),
-        values_NMC=_values(value.get("values"), M, widths),
+        calls_N=_of_testings(value, "calls", widths, _calls_of),
+        values_NMC=_of_testings(value, "values", widths, partial(_values_of, M)),
         solution_similarity_MM=_similarity(value, "solution_similarity", M),
         testing_similarity_NN=_similarity(value, "testing_similarity", N),
-        solution_logprob_M=_logprobs(value, "solution_logprob", M),
-        testing_logprob_N=_logprobs(value, "testing_logprob", N),
+        solution_logprob_M=None
+        if (told := value.get("solution_logprob")) is None
+        else _logprobs("solution_logprob", told, M),
+        logprobs_NC=_of_testings(value, "testing_logprobs", widths, _logprobs),
+        replies_N=_replies(value.get("replies"), N),
         origin=origin_from_json(value.get("origin", {})),
         meta=meta,
     )
@@ -258,19 +267,17 @@ def _numbers(
     return np.array(value, dtype=np.float64).reshape(shape)
 
 
-def _logprobs(
-    line: Mapping[str, Json], field: str, size: int
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
-    value = line.get(field)
-    if value is None:
-        return None
+def _told_logprobs(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if np.isnan(one) else round(float(one), 4) for one in values]
+
+
+def _logprobs(field: str, value: Json, size: int) -> NDArray[np.float64]:
     if not isinstance(value, list) or len(value) != size:
         raise FormatError(field, f"must be {size} numbers up to 0, null where one is unknown", value)
     for at, one in enumerate(value):
         if one is not None and (type(one) not in (int, float) or not -sys.float_info.max <= one <= 0):
             raise FormatError(f"{field}[{at}]", "must be a number up to 0, or null where it is unknown", one)
-    found = np.array([np.nan if one is None else one for one in value], dtype=np.float64)
-    return None if np.isnan(found).all() else found
+    return np.array([np.nan if one is None else one for one in value], dtype=np.float64)
 
 
 def _similarity(
@@ -304,22 +311,35 @@ def _problem(value: Json) -> tuple[str | None, dict[str, Json] | None]:
     return statement, payload
 
 
-def _calls(value: Json, widths: Sequence[int]) -> tuple[ParsedCalls | None, ...] | None:
+def _replies(value: Json, N: int) -> tuple[tuple[int, ...], ...] | None:
+    if value is None:
+        return None
+    rule = f"must be {N} lists of whole numbers from 0 to {MOST - 1}, one per column, none empty"
+    if not isinstance(value, list) or len(value) != N or not all(isinstance(one, list) and one for one in value):
+        raise FormatError("replies", rule, value)
+    for at, one in enumerate(value):
+        if not all(type(reply) is int and 0 <= reply < MOST for reply in one):
+            raise FormatError(f"replies[{at}]", rule, one)
+    return tuple(map(tuple, value))
+
+
+def _of_testings(
+    line: Mapping[str, Json], field: str, widths: Sequence[int], read: Callable[[str, Json, int], T]
+) -> tuple[T | None, ...] | None:
+    """What is told of each testing with its number of cases; null for one of which it is unknown."""
+    value = line.get(field)
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != len(widths):
-        raise FormatError("calls", f"must be a list of {len(widths)}, one per testing", value)
-    return tuple(
-        [_calls_of(index, calls, width) for index, (calls, width) in enumerate(zip(value, widths, strict=True))]
-    )
+        raise FormatError(field, f"must be a list of {len(widths)}, one per testing", value)
+    told = enumerate(zip(value, widths, strict=True))
+    return tuple([None if own is None else read(f"{field}[{n}]", own, width) for n, (own, width) in told])
 
 
-def _calls_of(index: int, calls: Json, width: int) -> ParsedCalls | None:
-    if calls is None:
-        return None
+def _calls_of(field: str, calls: Json, width: int) -> ParsedCalls:
     if not isinstance(calls, list) or len(calls) != width or not all(map(_is_call, calls)):
         rule = f"must be null or {width} of [arguments, expected], or null, one per case"
-        raise FormatError(f"calls[{index}]", rule, calls)
+        raise FormatError(field, rule, calls)
     return tuple([call and ParsedCall(*call) for call in calls])
 
 
@@ -335,20 +355,8 @@ def _numbered(values_MC: Digests) -> dict[str, Json]:
     return {"digests": [f"{digest:016x}" for digest in digests.tolist()], "at": at.reshape(values_MC.shape).tolist()}
 
 
-def _values(value: Json, M: int, widths: Sequence[int]) -> tuple[Digests | None, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or len(value) != len(widths):
-        raise FormatError("values", f"must be a list of {len(widths)}, one per testing", value)
-    return tuple(
-        [_values_of(index, one, (M, width)) for index, (one, width) in enumerate(zip(value, widths, strict=True))]
-    )
-
-
-def _values_of(index: int, value: Json, shape: tuple[int, int]) -> Digests | None:
-    if value is None:
-        return None
-    field = f"values[{index}]"
+def _values_of(M: int, field: str, value: Json, width: int) -> Digests:
+    shape = M, width
     if not isinstance(value, dict) or value.keys() != {"digests", "at"}:
         raise FormatError(field, "must be null or an object with digests and at", value)
     digests, rows = value["digests"], value["at"]

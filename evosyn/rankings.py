@@ -94,13 +94,24 @@ class Rankings(Sequence[Ranking]):
         ]
         return cls(sorted(ordered, key=lambda block: int(block.at_B[0])))
 
-    def at(self, at_B: Places) -> tuple[Floats, Floats]:
-        """Solution scores (B, M) and testing scores (B, N) of problems of one shape; no copy where they are a block."""
+    def at(self, at_B: Places, width: int) -> tuple[Floats, Floats]:
+        """Solution scores (B, M) and testing scores (B, `width`) of problems with equally many solutions; behind the
+        scores of a narrower problem its lowest one is repeated. No copy where they are a block."""
         for block in self.blocks:
-            if np.array_equal(block.at_B, at_B):
+            if block.testings_BN.shape[1] == width and np.array_equal(block.at_B, at_B):
                 return block.solutions_BM, block.testings_BN
-        found = [self[place] for place in at_B]
-        return np.stack([one.solution_scores_M for one in found]), np.stack([one.testing_scores_N for one in found])
+        row_of = np.full(len(self), -1)
+        row_of[at_B] = np.arange(len(at_B))
+        parts = [(rows, block) for block in self.blocks if (rows := row_of[block.at_B]).max(initial=-1) >= 0]
+        solutions_BM = np.empty((len(at_B), parts[0][1].solutions_BM.shape[1]))
+        testings_BN = np.empty((len(at_B), width))
+        for rows, block in parts:
+            asked = rows >= 0
+            size = block.testings_BN.shape[1]
+            solutions_BM[rows[asked]] = block.solutions_BM[asked]
+            testings_BN[rows[asked], :size] = block.testings_BN[asked]
+            testings_BN[rows[asked], size:] = block.testings_BN[asked].min(axis=1, keepdims=True)
+        return solutions_BM, testings_BN
 
     def __len__(self) -> int:
         return sum(len(block.at_B) for block in self.blocks)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,6 +218,9 @@ ParsedCalls: TypeAlias = tuple[ParsedCall | None, ...]
 Letters: TypeAlias = NDArray[np.str_]
 """An array of one-letter strings (`<U1`), each a `Verdict` value."""
 
+Unit: TypeAlias = Literal["case", "testing"]
+"""What a strategy ranks beside solutions: every distinct case of the testings, or each testing as it was drawn."""
+
 Digests: TypeAlias = NDArray[np.uint64]
 """What calls gave, 64 bits each: equal for equal values, 0 where there is none."""
 
@@ -240,8 +243,10 @@ class PassMatrix:
         calls_N: for each testing what its cases ask, or None where its domain cannot say; None if not recorded.
         values_NMC: for each testing what each solution gave in each case, shape (M, C_n), or None if not recorded.
         solution_similarity_MM, testing_similarity_NN: of the texts, from 0 to 1 (`evosyn.textual`), or None.
-        solution_logprob_M, testing_logprob_N: mean log-probability of a token of each solution, and of the values that
-            each testing expects; NaN where it is unknown, None where all are.
+        solution_logprob_M: mean log-probability of a token of each solution; NaN where unknown, None where all are.
+        logprobs_NC: for each testing the same of the values that its cases expect, or None; None where none is known.
+        replies_N: where columns are single cases (`evaluators.columns`), for each the testings as drawn that hold it;
+            None where every column is a testing as it was drawn.
         origin, meta: where it is from; sandbox level and version, limits, flaky cells. Strategies see neither.
     """
 
@@ -263,7 +268,8 @@ class PassMatrix:
     solution_similarity_MM: NDArray[np.float64] | None = None
     testing_similarity_NN: NDArray[np.float64] | None = None
     solution_logprob_M: NDArray[np.float64] | None = None
-    testing_logprob_N: NDArray[np.float64] | None = None
+    logprobs_NC: tuple[NDArray[np.float64] | None, ...] | None = None
+    replies_N: tuple[tuple[int, ...], ...] | None = None
     origin: Origin = NOWHERE
     meta: Mapping[str, Json] = field(default_factory=dict)
 
@@ -274,6 +280,12 @@ class PassMatrix:
     @property
     def known_MN(self) -> NDArray[np.bool_]:
         return np.isin(self.verdicts_MN, [verdict.value for verdict in KNOWN_VERDICTS])
+
+    @property
+    def drawn(self) -> int:
+        """Testings as drawn, which are the replies of a model: as many as columns where each is one of them."""
+        held = self.replies_N
+        return self.verdicts_MN.shape[1] if held is None else 1 + max((max(one) for one in held), default=-1)
 
     @property
     def digest(self) -> str:
@@ -314,8 +326,11 @@ class Evidence:
         copies_M: how many draws gave this very solution; ones where not recorded.
         solution_group_M, testing_group_N: equal numbers mark texts that are the same program (normalised).
         solution_texts, testing_texts: empty for recorded matrices; verdicts_MN: letters, shape (M, N).
-        statement, payload, calls_N, values_NMC, solution_similarity_MM, testing_similarity_NN, solution_logprob_M,
-            testing_logprob_N: as in `PassMatrix`.
+        statement, payload, calls_N, values_NMC, solution_similarity_MM, testing_similarity_NN, solution_logprob_M: as
+            in `PassMatrix`.
+        testing_logprob_N: mean of each column's `logprobs_NC`; NaN where it is unknown, None where all are.
+        replies_N: for each column which replies hold it, numbered from 0: its own where columns are testings; empty
+            where nobody said it.
     """
 
     passed_MN: NDArray[np.bool_]
@@ -336,6 +351,7 @@ class Evidence:
     testing_similarity_NN: NDArray[np.float64] | None = None
     solution_logprob_M: NDArray[np.float64] | None = None
     testing_logprob_N: NDArray[np.float64] | None = None
+    replies_N: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,20 @@ def test_a_sequence_and_scores_in_a_row_come_to_the_same_rankings(shapes):
 
 def test_problems_of_one_shape_are_given_as_they_stand_or_in_any_other_order():
     found = Rankings.of(single([(2, 3), (3, 3), (2, 3), (2, 3)]))
-    solutions, testings = found.at(np.array([0, 2, 3]))
+    solutions, testings = found.at(np.array([0, 2, 3]), 3)
     assert solutions is found.blocks[0].solutions_BM and testings is found.blocks[0].testings_BN
-    solutions, testings = found.at(np.array([3, 0]))
+    solutions, testings = found.at(np.array([3, 0]), 3)
     assert np.array_equal(solutions, found.blocks[0].solutions_BM[[2, 0]])
     assert np.array_equal(testings, found.blocks[0].testings_BN[[2, 0]])
+
+
+def test_behind_a_narrower_problem_its_lowest_score_stands():
+    found = Rankings.of(single([(2, 3), (2, 1), (4, 2), (2, 5)]))
+    solutions, testings = found.at(np.array([3, 0, 1]), 6)
+    for row, place in enumerate((3, 0, 1)):
+        own = found[place]
+        wide = [*own.testing_scores_N, *[own.testing_scores_N.min()] * (6 - len(own.testing_scores_N))]
+        assert np.array_equal(solutions[row], own.solution_scores_M) and np.array_equal(testings[row], wide)
 
 
 def test_rankings_differ_where_a_score_or_a_shape_does():

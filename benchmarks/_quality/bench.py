@@ -94,7 +94,7 @@ class Bench:
         seed, held = search_seed(setting, part), self._pools.folds(setting)[part.fold]
         config = EvolveConfig(
             seed=seed,
-            scoring=ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[setting], draws=8, seed=seed),
+            scoring=ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[setting], unit="testing", draws=8, seed=seed),
             islands=IslandsConfig.model_validate({"search": part.arm or "evolve"}),
             stop=StopConfig(evaluations=self._pools.inputs.evaluations),
         )

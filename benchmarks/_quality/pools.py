@@ -11,9 +11,9 @@ from typing import NamedTuple
 from _quality.protocol import FOLDS, NEEDS, VERSION, fold_of, held_out
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
+from evosyn.evaluators.columns import in_unit
 from evosyn.evaluators.draws import make_draws
 from evosyn.evaluators.heldout import task_of
-from evosyn.evaluators.splitting import split_testings
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.records import Json, PassMatrix
 from evosyn.rundir import RunDir
@@ -90,12 +90,12 @@ class Pools:
         found: Sequence[PassMatrix]
         if setting == "both":
             joined = Source(str(self._stored()), str(self.inputs.strong)).matrices
-            found = [matrix if matrix.cases_NMC is None else split_testings(matrix) for matrix in joined]
+            found = [matrix if matrix.cases_NMC is None else single_cases(matrix) for matrix in joined]
         elif setting == "strong":
             found = load_matrices(str(self.inputs.strong))
         else:
             found = load_matrices(self._stored())
-            found = [split_testings(matrix) for matrix in found] if setting == "asserts" else found
+            found = [single_cases(matrix) for matrix in found] if setting == "asserts" else found
         usable = set(make_draws(found, held_out(setting)).problem_ids)
         return [with_task(matrix) for matrix in found if matrix.problem_id in usable]
 
@@ -107,6 +107,11 @@ class Pools:
             made = self._workbench.crossexec.matrices([(one.problem, one.solutions, one.testings) for one in pools])
             write_matrices(path, made)
         return path
+
+
+def single_cases(matrix: PassMatrix) -> PassMatrix:
+    """The matrix as if every distinct case had been drawn as a testing of its own: N counts cases in these settings."""
+    return replace(in_unit(matrix, "case"), replies_N=None)
 
 
 def with_task(matrix: PassMatrix) -> PassMatrix:

@@ -61,7 +61,7 @@ def search_seed(setting: str, part: Part) -> int:
 def held_out(setting: str) -> ConsistencyConfig:
     """How problems are scored that a search never saw."""
     seed = SeedTree(PROTOCOL_SEED).child("held out").integer() % 2**31
-    return ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[setting], draws=HELD_DRAWS, seed=seed)
+    return ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[setting], unit="testing", draws=HELD_DRAWS, seed=seed)
 
 
 def code_digest(package: Path = Path(evosyn.__file__).parent) -> str:

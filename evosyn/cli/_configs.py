@@ -13,6 +13,7 @@ from evosyn.configs.section import LISTED, Section
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.jobs import Limits
 from evosyn.limits import LimitsConfig
+from evosyn.records import Unit
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.text.reasoning import AUTO, ReasoningForm
 from evosyn.workbench import WorkbenchConfig
@@ -26,14 +27,12 @@ class MatricesConfig(Section):
 
     Attributes:
         source: pool file, matrices file, or a directory that holds matrices.
-        split_testings: make every single case or assert a testing of its own.
         verdicts: file that remembers the cells that are executed.
         execute: limits of one solution, where a pool is executed; as `evosyn crossexec` has them, so that its verdicts
             are found again: 10 x `cpu_s` for a whole solution unless `budget_s` is given.
     """
 
     source: str | None = None
-    split_testings: bool = False
     verdicts: Path | None = None
     execute: LimitsConfig = LimitsConfig()
     workbench: WorkbenchConfig = WorkbenchConfig()
@@ -80,8 +79,9 @@ class KAblationConfig(MatricesConfig):
 
 
 class SizeAblationConfig(MatricesConfig):
-    """`evosyn ablate size`; `sizes` are values of M = N, `draws` subsamples of each problem."""
+    """`evosyn ablate size`; `sizes` are values of M = N, `draws` subsamples of each problem; `unit` as in scoring."""
 
+    unit: Unit = "case"
     strategy: str = "gap"
     sizes: Annotated[tuple[PositiveInt, ...], LISTED] = (4, 8, 16)
     draws: int = Field(default=20, ge=1)

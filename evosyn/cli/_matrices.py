@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NEEDED = {"source": "--pool: name a pool file, a matrices file, or a directory that holds matrices"}
 SOURCE = click.option("--pool", "source", help="Pool file, matrices file, or a directory that holds matrices.")
-SPLIT = click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own.")
+UNIT = "What is ranked: every distinct case of the testings, or each testing whole. [default: case]"
 TIES = "Equal scores: the mean over all orders, the order of the paper's code, or a seeded one. [default: expected]"
 VERDICTS = click.option("--verdicts", help="File that remembers executed cells of a pool.")
 
@@ -52,10 +52,10 @@ def opened(config: MatricesConfig | CurveAblationConfig, **given: Any) -> Iterat
 
     limits = config.limits if isinstance(config, MatricesConfig) else None
     with Workbench(config.workbench, verdicts=config.verdicts, limits=limits, **given) as workbench:
-        yield _matrices_of(str(config.source), workbench, split=config.split_testings), workbench
+        yield _matrices_of(str(config.source), workbench), workbench
 
 
-def _matrices_of(source: str, workbench: Workbench, *, split: bool) -> MatrixSource:
+def _matrices_of(source: str, workbench: Workbench) -> MatrixSource:
     from evosyn.domains import load_pools
     from evosyn.matrices import is_matrices_file, load_matrices
 
@@ -68,10 +68,6 @@ def _matrices_of(source: str, workbench: Workbench, *, split: bool) -> MatrixSou
         matrices = load_matrices(source)
     else:
         matrices = _execute(load_pools(source), source, workbench)
-    if split:
-        from evosyn.evaluators.splitting import split_testings
-
-        matrices = [split_testings(matrix) for matrix in matrices]
     return MatrixSource(path.name, matrices)
 
 

@@ -13,7 +13,7 @@ import click
 
 from evosyn.cli._ablate_search import OUT, curve, search
 from evosyn.cli._command import ConfiguredCommand, config_options, flag, preset_option, sandbox_options
-from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, TIES, VERDICTS, opened
+from evosyn.cli._matrices import NEEDED, SOURCE, TIES, UNIT, VERDICTS, opened
 from evosyn.cli._output import echo
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ command.add_command(curve)
 @flag("--keep-short", "scoring.short", "Keep problems with fewer than M or N, with what they have.", flag_value="keep")
 @flag("--draws", "scoring.draws", "Subsamples of each problem. [default: 20]", type=click.IntRange(1))
 @flag("--seed", "scoring.seed", "[default: 0]", type=int)
-@SPLIT
+@flag("--unit", "scoring.unit", UNIT, type=click.Choice(["case", "testing"]))
 @VERDICTS
 @sandbox_options
 @config_options("scoring.solvable=true")
@@ -112,7 +112,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
 @click.option("--sizes", help="Values of M = N, with commas. [default: 4,8,16]")
 @click.option("--draws", type=click.IntRange(1), help="Subsamples of each problem. [default: 20]")
 @click.option("--seed", type=int, help="[default: 0]")
-@SPLIT
+@click.option("--unit", type=click.Choice(["case", "testing"]), help=UNIT)
 @VERDICTS
 @sandbox_options
 @config_options("draws=50")
@@ -137,7 +137,7 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
         sizes = sorted(set(config.sizes))
         matrices, repeated = with_tasks(pool.matrices)
         before = chosen_on([config.strategy], pool)
-        rows = ablate_size(workbench.runner, matrices, program, sizes, config.draws, config.seed)
+        rows = ablate_size(workbench.runner, matrices, program, sizes, config.draws, config.seed, config.unit)
     if left_out := sorted({*sizes} - {row.size for row in rows}):
         named = ", ".join(map(str, left_out))
         echo(f"left out M = N = {named}: no problem has so many solutions and testings", err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, NewFile, config_options, flag, sandbox_options
-from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, TIES, VERDICTS
+from evosyn.cli._matrices import NEEDED, SOURCE, TIES, UNIT, VERDICTS
 from evosyn.cli._output import echo
 from evosyn.errors import CorruptRun, UsageError
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @flag("--k", "scoring.k", "Criterion 2 on the k best and worst. [default: 1]", type=click.IntRange(1))
 @flag("--solvable", "scoring.solvable", "Leave out problems without a single right solution.", is_flag=True)
 @flag("--keep-short", "scoring.short", "Keep problems with fewer than M or N, with what they have.", flag_value="keep")
-@SPLIT
+@flag("--unit", "scoring.unit", UNIT, type=click.Choice(["case", "testing"]))
 @click.option(
     "--problems",
     type=click.Choice(["all", "heldout", "train"]),

@@ -22,7 +22,7 @@ from evosyn.cli._output import echo
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
-    from evosyn.records import Json
+    from evosyn.records import Json, Unit
     from evosyn.synthesis.config import SynthesizeConfig
     from evosyn.synthesis.inputs import Inputs
     from evosyn.workbench import Workbench
@@ -84,7 +84,7 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     from evosyn.synthesis.shards.work import on_this_machine
     from evosyn.workbench import Workbench
 
-    inputs = _inputs(Path(str(config.run)), config.seeds)
+    inputs = _inputs(Path(str(config.run)), config.seeds, config.filter.unit)
     if inputs.standing is not None and inputs.standing.warning:
         echo(f"warning: {inputs.standing.warning}", err=True)
     known = None if config.draw.adaptive is not None else inputs.evolved_on
@@ -109,11 +109,11 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     _refuse_nothing(report, out)
 
 
-def _inputs(run: Path, seeds: str | None) -> Inputs:
+def _inputs(run: Path, seeds: str | None, unit: Unit | None) -> Inputs:
     from evosyn.domains import load_pools
     from evosyn.names import bound_names
     from evosyn.parsing import tree_or_none
-    from evosyn.strategies import load_strategy
+    from evosyn.strategies import load_strategy, unit_of
     from evosyn.strategies.genome import ENTRY_POINTS
     from evosyn.synthesis.inputs import Inputs, standing_of
     from evosyn.synthesis.shift import read_evolved_on
@@ -133,7 +133,8 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
     if not any(bound_names(node) & {*ENTRY_POINTS} for node in nodes):
         lacks = "does not parse" if tree is None else f"defines none of {', '.join(ENTRY_POINTS)}"
         raise UsageError(f"RUN {file}: is no strategy: it {lacks}; try it with `evosyn score --strategy {file}`")
-    return Inputs(text, str(run), problems, source, standing_of(report), read_evolved_on(report))
+    evolved_on = read_evolved_on(report)
+    return Inputs(text, str(run), problems, source, standing_of(report), evolved_on, unit or unit_of(text))
 
 
 def _made_by(run: Path, file: Path, text: str) -> tuple[Path, dict[str, Json]]:

@@ -6,7 +6,6 @@ column. It runs nothing. DESIGN.md section 2, `PassMatrix`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -19,7 +18,7 @@ from evosyn.errors import FormatError
 from evosyn.jobs import CellResult
 from evosyn.ports import Domain
 from evosyn.records import Digests, Json, Letters, ParsedCalls, PassMatrix, Problem, Solution, Testing, Verdict
-from evosyn.text.logprobs import mean_of
+from evosyn.text.logprobs import means
 from evosyn.textual import similarity
 
 KeyT = TypeVar("KeyT")
@@ -115,8 +114,8 @@ class Grid:
             values_NMC=tuple(values[column] for column in self.column_of_N),
             solution_similarity_MM=similarity([solution.text for solution in self.solutions]),
             testing_similarity_NN=similarity([testing.text for testing in self.testings]),
-            solution_logprob_M=_logprobs(self.solutions),
-            testing_logprob_N=_logprobs(self.testings),
+            solution_logprob_M=self._solution_logprobs(),
+            logprobs_NC=self._logprobs([cases[column].shape[1] for column in self.column_of_N]),
             meta={**meta, **self._findings()},
         )
 
@@ -135,6 +134,19 @@ class Grid:
             return self.domain.calls(self.problem, testing)
         except (FormatError, RecursionError, MemoryError):
             return None
+
+    def _solution_logprobs(self) -> NDArray[np.float64] | None:
+        told = [solution.provenance.detail.get("logprob") for solution in self.solutions]
+        found = _over_equal(self.solutions, [None if one is None else [one["mean"]] for one in told])
+        return np.array([np.nan if one is None else one[0] for one in found]) if any(told) else None
+
+    def _logprobs(self, widths: Sequence[int]) -> tuple[NDArray[np.float64] | None, ...] | None:
+        """For the cases of each testing; None where they are not the cases that were judged."""
+        found = _over_equal(self.testings, [one.provenance.detail.get("logprobs") for one in self.testings])
+        fitting = [
+            one if one is not None and len(one) == width else None for one, width in zip(found, widths, strict=True)
+        ]
+        return None if all(one is None for one in fitting) else tuple(fitting)
 
     def _durations(self, rows: Sequence[Sequence[CellResult]]) -> NDArray[np.float64]:
         seconds = [[row[column].seconds for column in self.column_of_N] for row in rows]
@@ -170,14 +182,16 @@ class Grid:
         return found
 
 
-def _logprobs(items: Sequence[Solution] | Sequence[Testing]) -> NDArray[np.float64] | None:
-    """The mean log-probability of each, over all replies that gave the same; None where none is known."""
-    said: dict[str, list[float]] = {}
-    for item in items:
-        if (one := mean_of(item.provenance.detail)) is not None:
-            said.setdefault(item.id, []).append(one)
-    found = [math.fsum(some) / len(some) if (some := said.get(item.id)) else math.nan for item in items]
-    return np.array(found) if said else None
+def _over_equal(
+    items: Sequence[Solution | Testing], told: Sequence[Sequence[float | None] | None]
+) -> list[NDArray[np.float64] | None]:
+    """What was told of each item, number by number the mean over all replies that gave the same; NaN is unknown."""
+    said: dict[str, list[NDArray[np.float64]]] = {}
+    for item, one in zip(items, told, strict=True):
+        if one is not None:
+            said.setdefault(item.id, []).append(np.array(one, dtype=np.float64))
+    found = {name: means(some) for name, some in said.items()}
+    return [found.get(item.id) for item in items]
 
 
 def canaries_of(domain: Domain, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:

@@ -56,7 +56,11 @@ def behaviour_of(text: str, draws: Draws, rankings: Sequence[Ranking], config: C
         rankings: one for each of `draws.evidences`.
     """
     found = Rankings.of(rankings)
-    return Behaviour(text, draws, tuple(judge(block, *found.at(block.at_B), config) for block in draws.blocks))
+    return Behaviour(
+        text,
+        draws,
+        tuple(judge(block, *found.at(block.at_B, block.passed_BMN.shape[2]), config) for block in draws.blocks),
+    )
 
 
 class BehaviourAxis(Protocol):

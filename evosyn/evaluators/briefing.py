@@ -30,6 +30,13 @@ ROWS, COLUMNS = 20, 40
 NEVER = 0.25
 """A problem on which no program has reached this is not shown."""
 TEXT_LINES, TEXT_CHARACTERS = 15, 600
+JOINED = (
+    "Here a testing is one single case; replies (a tuple of N tuples) says which replies of the model hold it. (2) is "
+    "asked of several joined: of its top solutions those that pass its top testing are trusted, and all testings that "
+    "every one of these passes are joined; a solution is accepted if it passes all of them. Where no top solution "
+    "passes a top testing (2) fails."
+)
+"""What a model is told where single cases are ranked."""
 _VIEWS = (
     (
         UNRECORDED,
@@ -125,6 +132,7 @@ class Briefer:
             f"{share:.0%} of the solutions are right{_rare(right)}. The best score that any ranking could have is "
             f"{draws.mean(self._best_P):.3f}.",
             f"Of the evidence: {'; '.join(said)}.{views}",
+            *([] if draws.blocks[0].joinable_BN is None else [JOINED]),
         )
 
     def _known(self, context: ProposalContext) -> list[str]:
@@ -191,7 +199,7 @@ class Briefer:
 
     def _told(self, context: ProposalContext, problem: int, *, drawn: bool, texts: bool) -> list[str]:
         place = self._first.place(problem)
-        rows, columns = place.block.passed_BMN.shape[1:]
+        rows, columns = place.block.passed(place.row).shape
         human = place.block.human_BM[place.row]
         mine = context.parent.evaluation
         better = self._better(context, problem)
@@ -202,9 +210,10 @@ class Briefer:
             f"## Problem {self._draws.problem_ids[problem]}: {head}, possible {self._best_P[problem]:.2f}",
             f"One draw, {human.sum()} of {rows} solutions right.",
         ]
-        told = [("this program", read_note(mine.notes[problem], rows, columns))]
+        width = place.block.passed_BMN.shape[2]
+        told = [("this program", read_note(mine.notes[problem], rows, width))]
         if better is not None and self._differs(context, problem, mine.notes[problem]):
-            told.append((context.name_of(better), read_note(better.evaluation.notes[problem], rows, columns)))
+            told.append((context.name_of(better), read_note(better.evaluation.notes[problem], rows, width)))
         notes = [(name, note) for name, note in told if note is not None]
         lines += [f"- {name}: {_did(place, note)}" for name, note in notes]
         evidence = self._draws.evidences[place.draw]
@@ -225,8 +234,7 @@ def _score(elite: Elite, problem: int) -> float:
 
 
 def _did(place: FirstDraw, note: Note) -> str:
-    passed, human = place.block.passed_BMN[place.row], place.block.human_BM[place.row]
-    agrees = place.block.agrees_BMN[place.row].sum(axis=0).astype(int)
+    passed, human = place.block.passed(place.row), place.block.human_BM[place.row]
 
     def of_solutions(which: str, members: list[int]) -> str:
         if len(members) > 1:
@@ -236,17 +244,24 @@ def _did(place: FirstDraw, note: Note) -> str:
         return f"{which} s{one}, {'right' if human[one] else 'wrong'}, passes {passed[one].sum()}/{passed.shape[1]}"
 
     chosen = np.flatnonzero(note.chosen_N).tolist()
-    first = f"trusts t{chosen[0]}" if len(chosen) == 1 else f"trusts {len(chosen)} tied testings, such as t{chosen[0]}"
+    if place.block.joinable_BN is not None:
+        trusts = f"joins {len(chosen)} testings" if chosen else "keeps no testing: what is first passes nothing that is"
+    else:
+        one = f"t{chosen[0]}"
+        trusts = f"trusts {one}" if len(chosen) == 1 else f"trusts {len(chosen)} tied testings, such as {one}"
+        chosen = chosen[:1]
+    s, accepted = "s" if len(chosen) == 1 else "", passed[:, chosen].all(axis=1).sum()
+    agrees = f"agree{s} with the trusted testing on {place.block.agrees(place.row, chosen)}"
+    accepts = f", which accept{s} {accepted}/{len(human)} and {agrees}"
     return (
         f"{of_solutions('first', np.flatnonzero(note.top_M).tolist())}; "
-        f"{of_solutions('last', np.flatnonzero(note.last_M).tolist())}; {first}, which accepts "
-        f"{passed[:, chosen[0]].sum()}/{len(human)} and agrees with the trusted testing on {agrees[chosen[0]]}"
+        f"{of_solutions('last', np.flatnonzero(note.last_M).tolist())}; {trusts}{accepts if chosen else ''}"
     )
 
 
 def _matrix(place: FirstDraw, evidence: Evidence) -> list[str]:
     """The draw, right solutions first."""
-    passed, human = place.block.passed_BMN[place.row], place.block.human_BM[place.row]
+    passed, human = place.block.passed(place.row), place.block.human_BM[place.row]
     letters = evidence.verdicts_MN if evidence.verdicts_MN is not None else np.where(passed, "P", "F")
     lines = [
         f"A row a solution, a column a testing (t0 to t{passed.shape[1] - 1}), letters as in verdicts:",
@@ -268,7 +283,7 @@ def _texts(place: FirstDraw, evidence: Evidence, notes: Sequence[Note]) -> list[
     wrong = [one for note in notes for one in np.flatnonzero(note.top_M).tolist() if not human[one]][:1]
     right = [one for note in notes for one in np.flatnonzero(note.top_M).tolist() if human[one]]
     right = (right or np.flatnonzero(human).tolist())[:1]
-    testings = list(dict.fromkeys(int(np.flatnonzero(note.chosen_N)[0]) for note in notes))
+    testings = list(dict.fromkeys(int(np.flatnonzero(note.chosen_N)[0]) for note in notes if note.chosen_N.any()))
     shown = [
         *((f"s{one}, {'right' if human[one] else 'wrong'}", evidence.solution_texts[one]) for one in (*wrong, *right)),
         *((f"t{one}", evidence.testing_texts[one]) for one in testings),

@@ -20,7 +20,8 @@ from evosyn.evaluators.terms import Variant, variants
 from evosyn.evolve.selection import WON
 from evosyn.parsing import tree_or_none
 from evosyn.ports import StrategyRunner
-from evosyn.records import Candidate, Evaluation, Json, PassMatrix
+from evosyn.records import Candidate, Evaluation, Json, PassMatrix, Unit
+from evosyn.strategies import RANKS
 from evosyn.strategies.evidence import reads
 from evosyn.strategies.grammar.source import read
 from evosyn.strategies.grammar.terms import glossary, notation
@@ -64,6 +65,7 @@ class Card:
         pruned: the program without the terms that earn nothing; `pruned_heldout` is what it comes to held out.
         idea: what the model said about the program, where one made it.
         cost: what finding it took, JSON.
+        unit: what it ranks beside solutions.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Card:
     pruned_heldout: Evaluation | None = None
     seed: int = 0
     idea: str = ""
+    unit: Unit = "testing"
 
     @property
     def cut_is_worse(self) -> bool:
@@ -93,6 +96,9 @@ class Card:
             return False
         left = self.pruned_heldout.score
         return left is None or left < self.heldout.score - NOISE
+
+
+JOINED = " Its testing joins all cases that its best solutions pass."
 
 
 @dataclass(frozen=True)
@@ -164,6 +170,7 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
         pruned=pruned,
         pruned_heldout=held[2],
         idea=request.idea,
+        unit=config.unit,
     )
 
 
@@ -188,7 +195,8 @@ def pruned_file(card: Card) -> str | None:
     if pruned is None or not pruned.removed or card.cut_is_worse:
         return None
     told = f"Cut down from {card.name}, which stands in strategy.py: without {_many(pruned)} that earned nothing."
-    return f'"""{told}\n\nIt has {_figures(card, pruned)}.\n"""\n\n{pruned.text}'
+    ranks = RANKS.format(unit=card.unit)
+    return f'"""{told}\n\n{ranks}\nIt has {_figures(card, pruned)}.\n"""\n\n{pruned.text}'
 
 
 def card_facts(card: Card) -> dict[str, Json]:
@@ -197,6 +205,7 @@ def card_facts(card: Card) -> dict[str, Json]:
     formula = None if left is None else {"solutions": notation(left.solutions), "testings": notation(left.testings)}
     return {
         "against": card.against,
+        "unit": card.unit,
         "seeds": SeedsWon.of(card.ours.per_seed, card.theirs.per_seed)._asdict(),
         "words": [line.removeprefix("- ") for line in _words(card)],
         "duels": [dump(one, defaults=True) for one in card.duels],
@@ -258,6 +267,7 @@ def _words(card: Card) -> list[str]:
         lines += [f"- `{line.partition(':')[0]}`{line[line.index(':') :]}" for line in glossary(program)]
     elif docstring:
         lines.append(f"- In its own words: {docstring}")
+    lines.append(f"- {RANKS.format(unit=card.unit)}" + (JOINED if card.unit == "case" else ""))
     if card.idea:
         lines.append(f"- The model that made it said: {' '.join(card.idea.split())}")
     used = reads(card.text)

@@ -225,9 +225,10 @@ class Metrics(NamedTuple):
     Attributes:
         criterion1: the top solution is right, ties as configured.
         pass_at_1: the same with ties broken uniformly at random: what drawing the top solution gives a user.
-        testing_balanced_accuracy: of the chosen testing against the human verdicts over all solutions of a draw; draws
-            without a right or without a wrong solution say nothing, 0.5 where all are such.
-        testing_precision: share of right ones among the solutions that the chosen testing accepts; 0 where none.
+        testing_balanced_accuracy: of the chosen testing (of cases the joined one) against the human verdicts over all
+            solutions of a draw; draws without a right or without a wrong solution say nothing, 0.5 where all are such,
+            and where no testing is kept.
+        testing_precision: share of right ones among the solutions that this testing accepts; 0 where none.
     """
 
     criterion1: float
@@ -247,9 +248,12 @@ def metrics(behaviour: Behaviour) -> Metrics:
         criterion1=behaviour.mean(lambda _, outcome: outcome.criterion1_B),
         pass_at_1=behaviour.mean(lambda block, outcome: top_share(block, outcome.solution_ranks_BM)),
         testing_balanced_accuracy=behaviour.mean(
-            lambda block, outcome: (outcome.chosen_BN * block.balanced_accuracy_BN).sum(axis=1), default=0.5
+            lambda block, outcome: np.where(
+                block.both_B, outcome.of_kept(outcome.asked.balanced_accuracy_BN, of_none=0.5), np.nan
+            ),
+            default=0.5,
         ),
-        testing_precision=behaviour.mean(lambda block, outcome: (outcome.chosen_BN * block.precision_BN).sum(axis=1)),
+        testing_precision=behaviour.mean(lambda _, outcome: outcome.of_kept(outcome.asked.precision_BN)),
     )
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
+from evosyn.evaluators.columns import columns_of_replies, in_unit, spread
 from evosyn.evaluators.heldout import JUDGED_VERDICTS, original_of, pool_of, shown_tasks, task_of, view_of
+from evosyn.evaluators.joining import Words, packed
 from evosyn.randomness import SeedTree
 from evosyn.rankings import by_shape
-from evosyn.records import Evidence, PassMatrix, Verdict
+from evosyn.records import Evidence, PassMatrix, Unit, Verdict
 from evosyn.strategies.evidence import evidence_of, select
 from evosyn.strategies.ranking import centred_places, dense_ranks
 
@@ -36,6 +38,7 @@ class ConsistencyConfig(Section):
 
     Attributes:
         M, N: solutions and testings of a draw; None takes all that a problem has.
+        unit: what is ranked: every distinct `case` of the testings of a draw, or each `testing` as it was drawn.
         draws: draws a problem, where its pool is larger than M x N; half as many of one that is seen from another side.
         k: criterion 2 looks at the k best and the k worst solutions.
         criterion1: whether the top solution must be right.
@@ -48,6 +51,7 @@ class ConsistencyConfig(Section):
 
     M: int | None = Field(default=None, ge=2)
     N: int | None = Field(default=None, ge=2)
+    unit: Unit = "case"
     draws: int = Field(default=8, ge=1)
     k: int = Field(default=1, ge=1)
     criterion1: bool = True
@@ -71,24 +75,16 @@ def _share(which_BMN: Bools, of_BMN: Bools) -> Floats:
 
 
 @dataclass(frozen=True)
-class Block:
-    """Draws of one shape, stacked: B draws of M solutions and N testings.
+class Asked:
+    """Testings asked of the solutions of B draws of one shape.
 
     Attributes:
-        at_B: place of each draw in `Draws.evidences`.
         human_BM: whether the human testing accepts the solution.
-        keys_BM, keys_BN: random keys for seeded tie-breaking.
-        places_BM, places_BN: in the order of appearance, for stable tie-breaking.
     """
 
-    at_B: NDArray[np.int64]
     passed_BMN: Bools
     known_BMN: Bools
     human_BM: Bools
-    keys_BM: Floats
-    keys_BN: Floats
-    places_BM: NDArray[np.int64]
-    places_BN: NDArray[np.int64]
 
     @cached_property
     def agrees_BMN(self) -> Floats:
@@ -100,26 +96,25 @@ class Block:
         return self.agrees_BMN * self.human_BM[:, :, None]
 
     @cached_property
+    def both_B(self) -> Bools:
+        """Whether a draw has right and wrong solutions."""
+        right_B = self.human_BM.sum(axis=1)
+        return np.asarray((right_B > 0) & (right_B < self.human_BM.shape[1]))
+
+    @cached_property
     def strictness_BN(self) -> Floats:
         """Share of the solutions that a testing accepts."""
         return np.asarray(self.passed_BMN.mean(axis=1))
 
     @cached_property
-    def pass_places_BM(self) -> Floats:
-        """Centred places of the solutions by plain pass count."""
-        return centred_places(dense_ranks(self.passed_BMN.sum(axis=2).astype(np.float64)))
-
-    @cached_property
     def balanced_accuracy_BN(self) -> Floats:
         """Mean of the shares of right solutions accepted and wrong ones rejected, of those whose verdict is known; half
         of a kind where none is. NaN for draws in which a kind is missing."""
-        right_B = self.human_BM.sum(axis=1)
-        both_B = (right_B > 0) & (right_B < self.human_BM.shape[1])
         human_BMN = self.human_BM[:, :, None]
         value = (
             _share(self.passed_BMN, self.known_BMN & human_BMN) + _share(~self.passed_BMN, self.known_BMN & ~human_BMN)
         ) / 2
-        return np.where(both_B[:, None], value, np.nan)
+        return np.where(self.both_B[:, None], value, np.nan)
 
     @cached_property
     def precision_BN(self) -> Floats:
@@ -129,12 +124,66 @@ class Block:
         return np.asarray(right / np.maximum(accepted, 1))
 
 
+@dataclass(frozen=True)
+class Block(Asked):
+    """Draws of one shape, stacked: B draws of M solutions and N columns. Where these are cases, a draw may have fewer:
+    what stands behind its own passed nowhere, is known nowhere and is ranked nowhere.
+
+    Attributes:
+        at_B: place of each draw in `Draws.evidences`.
+        widths_B: columns of each draw.
+        keys_BM, keys_BN: random keys for seeded tie-breaking.
+        places_BM, places_BN: in the order of appearance, for stable tie-breaking.
+        joinable_BN: columns that a kept testing may join; None where testings are ranked, which are kept whole.
+    """
+
+    at_B: NDArray[np.int64]
+    widths_B: NDArray[np.int64]
+    keys_BM: Floats
+    keys_BN: Floats
+    places_BM: NDArray[np.int64]
+    places_BN: NDArray[np.int64]
+    joinable_BN: Bools | None = None
+
+    @cached_property
+    def padding_BN(self) -> Bools | None:
+        """Columns that are none; None where there are none of these."""
+        padding = np.arange(self.passed_BMN.shape[2]) >= self.widths_B[:, None]
+        return padding if padding.any() else None
+
+    def passed(self, draw: int) -> Bools:
+        """Who passes what in one draw, without what is no column of it."""
+        return self.passed_BMN[draw, :, : self.widths_B[draw]]
+
+    def agrees(self, draw: int, columns: Sequence[int]) -> int:
+        """Solutions of one draw of which these columns together say what the human testing says."""
+        passed_MC, known_MC = self.passed_BMN[draw][:, [*columns]], self.known_BMN[draw][:, [*columns]]
+        fails_M = (known_MC & ~passed_MC).any(axis=1)
+        return int(np.where(self.human_BM[draw], passed_MC.all(axis=1), fails_M).sum())
+
+    @cached_property
+    def fails_BNW(self) -> Words:
+        """Who does not pass a column, as `joining.packed`."""
+        return packed(~self.passed_BMN)
+
+    @cached_property
+    def known_fails_BNW(self) -> Words:
+        """Who is known to fail it."""
+        return packed(self.known_BMN & ~self.passed_BMN)
+
+    @cached_property
+    def pass_places_BM(self) -> Floats:
+        """Centred places of the solutions by plain pass count."""
+        return centred_places(dense_ranks(self.passed_BMN.sum(axis=2).astype(np.float64)))
+
+
 class Picked(NamedTuple):
-    """Which solutions and testings of its problem's matrix a draw consists of, in the order in which programs see
-    them."""
+    """What of its problem's matrix a draw consists of: solutions and columns in the order in which programs see them,
+    and the testings as drawn, which its columns are (or are the cases of)."""
 
     rows_M: NDArray[np.int64]
     columns_N: NDArray[np.int64]
+    replies: NDArray[np.int64]
 
 
 class _Order(NamedTuple):
@@ -148,6 +197,17 @@ class _Order(NamedTuple):
     items: NDArray[np.int64]
     places: NDArray[np.int64]
     keys: Floats
+
+
+class _Drawn(NamedTuple):
+    """One draw; `joinable_N` as in a block."""
+
+    evidence: Evidence
+    human_M: Bools
+    rows: _Order
+    columns: _Order
+    replies: NDArray[np.int64]
+    joinable_N: Bools | None
 
 
 @dataclass(frozen=True)
@@ -262,6 +322,7 @@ def make_draws(
 
     A solution whose human verdict is unknown is left out of its pool. The draws of a problem depend on the seed and its
     name only; a pool of exactly M x N gives one draw. In none of them does the order tell how the pool was recorded.
+    Where cases are ranked a draw takes N testings and has all their distinct cases as columns, `MOST_COLUMNS` at most.
 
     Args:
         evidence_of: of one matrix; with a memory where the same matrices are drawn from again (`EvidencesOnce`).
@@ -269,34 +330,22 @@ def make_draws(
     Raises:
         UsageError: no problem is left; the message counts why.
     """
-    evidences: list[Evidence] = []
-    humans: list[Bools] = []
+    drawn: list[_Drawn] = []
     problem_E: list[int] = []
-    picked_E: list[Picked] = []
-    orders: list[tuple[_Order, _Order]] = []
     used: list[PassMatrix] = []
     skipped: Counter[str] = Counter()
-    for matrix in matrices:
+    for matrix in (in_unit(one, config.unit) for one in matrices):
         reason = unusable(matrix, config)
         if reason is not None:
             skipped[reason] += 1
             continue
-        evidence, human = evidence_of(matrix), np.asarray(matrix.human_M) == Verdict.PASS.value
-        judged, testings = len(_judged(matrix)), matrix.verdicts_MN.shape[1]
-        for taken, tree in _picks(matrix, config):
-            ties, mixing = tree.child("ties").rng(), tree.child("shown").rng()
-            rows = _shown(taken.rows_M, judged, ties, mixing)
-            columns = _shown(taken.columns_N, testings, ties, mixing)
-            evidences.append(select(evidence, rows.items, columns.items))
-            humans.append(human[rows.items])
-            problem_E.append(len(used))
-            picked_E.append(Picked(rows.items, columns.items))
-            orders.append((rows, columns))
+        found = _drawn(matrix, config, evidence_of(matrix))
+        drawn += found
+        problem_E += [len(used)] * len(found)
         used.append(matrix)
     if not used:
         counted = "; ".join(f"{count} x {reason}" for reason, count in skipped.items()) or "there are none"
         raise UsageError(f"no problem to score strategies on: {counted}. {_remedy(skipped)}")
-    blocks = _blocks(evidences, humans, orders)
     originals = tuple(map(original_of, used))
     views = Counter(originals)
     return Draws(
@@ -306,12 +355,28 @@ def make_draws(
         tuple(map(view_of, used)),
         originals,
         np.array([1 / views[name] for name in originals]),
-        tuple(evidences),
+        tuple([one.evidence for one in drawn]),
         np.array(problem_E),
-        tuple(picked_E),
-        blocks,
+        tuple([Picked(one.rows.items, one.columns.items, one.replies) for one in drawn]),
+        _blocks(drawn),
         dict(skipped),
     )
+
+
+def _drawn(matrix: PassMatrix, config: ConsistencyConfig, evidence: Evidence) -> list[_Drawn]:
+    """The draws of one problem."""
+    human, judged = np.asarray(matrix.human_M) == Verdict.PASS.value, len(_judged(matrix))
+    joinable = np.isin(np.arange(matrix.verdicts_MN.shape[1]), matrix.meta.get("vacuous", ()), invert=True)
+    found = []
+    for taken, tree in _picks(matrix, config):
+        ties, mixing = tree.child("ties").rng(), tree.child("shown").rng()
+        rows = _shown(taken.rows_M, judged, ties, mixing)
+        whole = matrix.verdicts_MN.shape[1] if matrix.replies_N is None else len(taken.columns_N)
+        columns = _shown(taken.columns_N, whole, ties, mixing)
+        shown = select(evidence, rows.items, columns.items, {*taken.replies.tolist()})
+        own = joinable[columns.items] if config.unit == "case" else None
+        found.append(_Drawn(shown, human[rows.items], rows, columns, taken.replies, own))
+    return found
 
 
 def draws_of(matrix: PassMatrix, config: ConsistencyConfig) -> int:
@@ -339,7 +404,7 @@ def unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
     if matrix.human_M is None:
         return NO_HUMAN
     judged = _judged(matrix)
-    rows, columns = len(judged), matrix.verdicts_MN.shape[1]
+    rows, columns = len(judged), matrix.drawn
     keep = config.short == "keep"
     least_rows, least_columns = (2 if keep else config.M or 2), (2 if keep else config.N or 2)
     if rows < least_rows:
@@ -355,16 +420,22 @@ def unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
 
 def _picks(matrix: PassMatrix, config: ConsistencyConfig) -> list[tuple[Picked, SeedTree]]:
     """What each draw takes, in the order of appearance."""
-    rows, columns = _judged(matrix), np.arange(matrix.verdicts_MN.shape[1])
-    m, n = min(config.M or len(rows), len(rows)), min(config.N or len(columns), len(columns))
+    rows, replies = _judged(matrix), np.arange(matrix.drawn)
+    own = None if matrix.replies_N is None else columns_of_replies(matrix.replies_N, len(replies))
+
+    def picked(rows: NDArray[np.int64], taken: NDArray[np.int64]) -> Picked:
+        columns = taken if own is None else np.array(spread([own[reply] for reply in taken]), dtype=np.int64)
+        return Picked(rows, columns, taken)
+
+    m, n = min(config.M or len(rows), len(rows)), min(config.N or len(replies), len(replies))
     tree = SeedTree(config.seed).child("draws", matrix.problem_id)
-    if m == len(rows) and n == len(columns):
-        return [(Picked(rows, columns), tree.child(0))]
+    if m == len(rows) and n == len(replies):
+        return [(picked(rows, replies), tree.child(0))]
     found = []
     for number in range(-(-config.draws // 2) if view_of(matrix) else config.draws):
         node = tree.child(number)
         rng = node.rng()
-        found.append((Picked(_sample(rng, rows, m), _sample(rng, columns, n)), node))
+        found.append((picked(_sample(rng, rows, m), _sample(rng, replies, n)), node))
     return found
 
 
@@ -379,19 +450,32 @@ def _shown(taken: NDArray[np.int64], size: int, ties: np.random.Generator, mixin
     return _Order(taken[order], order, keys[order])
 
 
-def _blocks(
-    evidences: Sequence[Evidence], humans: Sequence[Bools], orders: Sequence[tuple[_Order, _Order]]
-) -> tuple[Block, ...]:
-    return tuple(
-        Block(
-            at_B=members,
-            passed_BMN=np.stack([evidences[index].passed_MN for index in members]),
-            known_BMN=np.stack([evidences[index].known_MN for index in members]),
-            human_BM=np.stack([humans[index] for index in members]),
-            keys_BM=np.stack([orders[index][0].keys for index in members]),
-            keys_BN=np.stack([orders[index][1].keys for index in members]),
-            places_BM=np.stack([orders[index][0].places for index in members]),
-            places_BN=np.stack([orders[index][1].places for index in members]),
-        )
-        for members in by_shape(evidence.passed_MN.shape for evidence in evidences).values()
+def _blocks(drawn: Sequence[_Drawn]) -> tuple[Block, ...]:
+    """Draws of testings by shape; draws of cases, which differ in width from draw to draw, by their solutions."""
+    shapes = [(m, 0 if one.joinable_N is not None else n) for one in drawn for m, n in [one.evidence.passed_MN.shape]]
+    return tuple(_block(members, [drawn[at] for at in members]) for members in by_shape(shapes).values())
+
+
+def _block(at_B: NDArray[np.int64], drawn: Sequence[_Drawn]) -> Block:
+    widths = [one.evidence.passed_MN.shape[1] for one in drawn]
+
+    def stacked(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Arrays over columns, with zeros behind the narrower ones."""
+        wide = np.zeros((len(parts), *parts[0].shape[:-1], max(widths)), dtype=parts[0].dtype)
+        for one, part in zip(wide, parts, strict=True):
+            one[..., : part.shape[-1]] = part
+        return wide
+
+    joinable = [one.joinable_N for one in drawn if one.joinable_N is not None]
+    return Block(
+        passed_BMN=stacked([one.evidence.passed_MN for one in drawn]),
+        known_BMN=stacked([one.evidence.known_MN for one in drawn]),
+        human_BM=np.stack([one.human_M for one in drawn]),
+        at_B=at_B,
+        widths_B=np.array(widths),
+        keys_BM=np.stack([one.rows.keys for one in drawn]),
+        keys_BN=stacked([one.columns.keys for one in drawn]),
+        places_BM=np.stack([one.rows.places for one in drawn]),
+        places_BN=stacked([one.columns.places for one in drawn]),
+        joinable_BN=stacked(joinable) if joinable else None,
     )

@@ -27,7 +27,9 @@ class Chosen:
     """What a strategy chose in one draw; of equals the first as they were recorded or drawn.
 
     Attributes:
-        best, worst, testing: their places in the problem's whole matrix.
+        best, worst, testing: their places in the problem's whole matrix; of cases the first that is joined, None where
+            nothing is kept.
+        joined: columns that the testing is made of.
         right, worst_right: whether the human testing accepts the best and the worst solution.
         passes: testings of the draw that the best solution passes.
         accepts: solutions of the draw that the testing accepts, among them the best and the worst or not.
@@ -36,7 +38,8 @@ class Chosen:
 
     best: int
     worst: int
-    testing: int
+    testing: int | None
+    joined: int
     right: bool
     worst_right: bool
     passes: int
@@ -110,7 +113,7 @@ def duels(ours: Behaviour | Invalid, theirs: Behaviour | Invalid) -> tuple[Duel,
                 ours=round(float(mine_P[problem]), 4),
                 theirs=round(float(other_P[problem]), 4),
                 solutions=block.passed_BMN.shape[1],
-                testings=block.passed_BMN.shape[2],
+                testings=int(block.widths_B[place]),
                 right=int(block.human_BM[place].sum()),
                 mine=_chosen(ours, at),
                 other=_chosen(theirs, at),
@@ -145,9 +148,15 @@ def told(duel: Duel, name: str, against: str) -> list[str]:
         f" (they pass {mine.passes} and {other.passes} of {duel.testings} testings)",
         f"at the bottom: s{mine.worst}, {'right' if mine.worst_right else 'wrong'}, by {name}; s{other.worst}, "
         f"{'right' if other.worst_right else 'wrong'}, by {against}",
-        f"testing: t{mine.testing} by {name} accepts {mine.accepts} of {duel.solutions} and agrees with the human one "
-        f"on {mine.agrees}; t{other.testing} by {against} accepts {other.accepts} and agrees on {other.agrees}",
+        f"testing: {_testing(mine, duel, name)} and agrees with the human one on {mine.agrees}; "
+        f"{_testing(other, duel, against)} and agrees on {other.agrees}",
     ]
+
+
+def _testing(chosen: Chosen, duel: Duel, by: str) -> str:
+    more = f" and {chosen.joined - 1} joined with it" if chosen.joined > 1 else ""
+    named = "none" if chosen.testing is None else f"t{chosen.testing}{more}"
+    return f"{named} by {by} accepts {chosen.accepts} of {duel.solutions}"
 
 
 def _right(chosen: Chosen) -> str:
@@ -163,20 +172,25 @@ def _in_block(blocks: Sequence[Block], at: int) -> tuple[int, int]:
 def _chosen(behaviour: Behaviour, at: int) -> Chosen:
     number, place = _in_block(behaviour.draws.blocks, at)
     block, outcome = behaviour.draws.blocks[number], behaviour.outcomes[number]
-    passed, human = block.passed_BMN[place], block.human_BM[place]
+    passed, human = block.passed(place), block.human_BM[place]
     ranks = broken_ties(outcome.solution_ranks_BM[place], block.places_BM[place])
     best, worst = int(np.argmin(ranks)), int(np.argmax(ranks))
-    testing = int(np.argmin(broken_ties(outcome.testing_ranks_BN[place], block.places_BN[place])))
+    if block.joinable_BN is None:
+        kept = [int(np.argmin(broken_ties(outcome.testing_ranks_BN[place], block.places_BN[place])))]
+    else:
+        kept = np.flatnonzero(outcome.trusted_BN[place]).tolist()
     picked = behaviour.draws.picked_E[at]
+    accepts_M = np.asarray(passed[:, kept].all(axis=1) & bool(kept))
     return Chosen(
         best=int(picked.rows_M[best]),
         worst=int(picked.rows_M[worst]),
-        testing=int(picked.columns_N[testing]),
+        testing=int(picked.columns_N[kept[0]]) if kept else None,
+        joined=len(kept),
         right=bool(human[best]),
         worst_right=bool(human[worst]),
         passes=int(passed[best].sum()),
-        accepts=int(passed[:, testing].sum()),
-        accepts_best=bool(passed[best, testing]),
-        accepts_worst=bool(passed[worst, testing]),
-        agrees=int(block.agrees_BMN[place, :, testing].sum()),
+        accepts=int(accepts_M.sum()),
+        accepts_best=bool(accepts_M[best]),
+        accepts_worst=bool(accepts_M[worst]),
+        agrees=block.agrees(place, kept) if kept else 0,
     )

@@ -41,23 +41,24 @@ def feedback(behaviour: Behaviour, score_E: Floats, oracle_E: Floats) -> tuple[s
 
 def _warnings(behaviour: Behaviour) -> Sequence[str]:
     shares = {
-        "solution scores are constant": lambda _, outcome: _constant(outcome.solution_ranks_BM),
-        "testing scores are constant": lambda _, outcome: _constant(outcome.testing_ranks_BN),
+        "solution scores are constant": lambda _, outcome: _constant(outcome.solution_ranks_BM == 0),
+        "testing scores are constant": lambda block, outcome: _constant(
+            (outcome.testing_ranks_BN == 0) | (False if block.padding_BN is None else block.padding_BN)
+        ),
         "the top solution is tied": lambda _, outcome: ((outcome.solution_ranks_BM == 0).sum(axis=1) > 1).astype(float),
         "the top testing is tied": lambda _, outcome: ((outcome.testing_ranks_BN == 0).sum(axis=1) > 1).astype(float),
-        "the chosen testing accepts nobody": lambda block, outcome: _chosen(outcome, block.strictness_BN == 0.0),
-        "the chosen testing accepts everybody": lambda block, outcome: _chosen(outcome, block.strictness_BN == 1.0),
+        "the chosen testing accepts nobody": lambda _, outcome: outcome.of_kept(outcome.asked.strictness_BN == 0.0),
+        "the chosen testing accepts everybody": lambda _, outcome: outcome.of_kept(outcome.asked.strictness_BN == 1.0),
+        "no testing is kept: the top solutions fail the top testings": lambda _, outcome: outcome.of_kept(
+            np.zeros(outcome.weights_BQ.shape), of_none=1.0
+        ),
     }
     found = [(behaviour.mean(measure), text) for text, measure in shares.items()]
     return [f"warning: {text} on {share:.0%} of draws" for share, text in found if share >= OFTEN]
 
 
-def _constant(ranks: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Floats:
-    return np.asarray(~ranks.any(axis=1), dtype=np.float64)
-
-
-def _chosen(outcome: Outcome, where: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Floats:
-    return np.asarray((outcome.chosen_BN * where).sum(axis=1))
+def _constant(first: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Floats:
+    return np.asarray(first.all(axis=1), dtype=np.float64)
 
 
 def _seed_lines(behaviour: Behaviour, at: int, name: str, *, draw_matrix: bool) -> list[str]:
@@ -69,9 +70,9 @@ def _seed_lines(behaviour: Behaviour, at: int, name: str, *, draw_matrix: bool) 
 
 
 def _describe(block: Block, outcome: Outcome, at: int, name: str, draw_matrix: bool) -> list[str]:
-    passed, human = block.passed_BMN[at], block.human_BM[at]
+    passed, human = block.passed(at), block.human_BM[at]
     order = np.argsort(outcome.solution_ranks_BM[at], kind="stable")
-    testing = int(np.argmin(outcome.testing_ranks_BN[at]))
+    kept = np.flatnonzero(outcome.trusted_BN[at]).tolist()[: None if block.joinable_BN is not None else 1]
     best, worst = order[0], order[-1]
     failing = [
         f"criterion {number}"
@@ -81,17 +82,25 @@ def _describe(block: Block, outcome: Outcome, at: int, name: str, draw_matrix: b
     lines = [
         f"seed {name}: fails {' and '.join(failing) or 'the two together'} (score {outcome.score_B[at]:.2f}): "
         f"top solution {_said(human[best])} and passes {passed[best].sum()}/{passed.shape[1]} testings; "
-        f"worst {_said(human[worst])} and passes {passed[worst].sum()}; chosen testing {testing} accepts "
-        f"{passed[:, testing].sum()}/{len(human)}, agrees with the human on "
-        f"{int(block.agrees_BMN[at, :, testing].sum())}; {human.sum()} of {len(human)} solutions are right"
+        f"worst {_said(human[worst])} and passes {passed[worst].sum()}; {_kept(block, at, kept)}; "
+        f"{human.sum()} of {len(human)} solutions are right"
     ]
     if draw_matrix and max(passed.shape) <= MATRIX_SIDE:
-        columns = np.argsort(outcome.testing_ranks_BN[at], kind="stable")
+        columns = np.argsort(outcome.testing_ranks_BN[at, : passed.shape[1]], kind="stable")
         lines.append("  its matrix, best solutions and testings first (1 passes; last column: the human testing)")
         for row in order:
             cells = "".join("1" if cell else "." for cell in passed[row, columns])
             lines.append(f"  {cells} {'right' if human[row] else 'wrong'}")
     return lines
+
+
+def _kept(block: Block, at: int, columns: Sequence[int]) -> str:
+    """What the chosen testing says, or that which joins these columns."""
+    if not columns:
+        return "no testing is kept"
+    named = f"chosen testing {columns[0]}" if block.joinable_BN is None else f"testing of {len(columns)} joined"
+    accepts = block.passed(at)[:, columns].all(axis=1).sum()
+    return f"{named} accepts {accepts}/{len(block.human_BM[at])}, agrees with the human on {block.agrees(at, columns)}"
 
 
 def _said(right: bool) -> str:

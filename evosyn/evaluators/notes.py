@@ -55,8 +55,8 @@ class FirstDraws:
         """One for each problem."""
         found = [""] * len(self._draws.problem_ids)
         for (rows, problems), outcome in zip(self.rows, behaviour.outcomes, strict=True):
-            solutions, testings = outcome.solution_ranks_BM[rows], outcome.testing_ranks_BN[rows]
-            parts = [solutions == 0, solutions == solutions.max(axis=1, keepdims=True), testings == 0]
+            solutions = outcome.solution_ranks_BM[rows]
+            parts = [solutions == 0, solutions == solutions.max(axis=1, keepdims=True), outcome.trusted_BN[rows]]
             packed = [np.packbits(part, axis=1) for part in parts]
             for row, problem in enumerate(problems):
                 found[problem] = " ".join([part[row].tobytes().hex() for part in packed])
@@ -64,7 +64,8 @@ class FirstDraws:
 
 
 class Note(NamedTuple):
-    """What shares the first and the last place among the solutions, and the first among the testings, of one draw."""
+    """What shares the first and the last place among the solutions, and the first among the testings (of cases what is
+    joined), of one draw."""
 
     top_M: Bools
     last_M: Bools

@@ -59,7 +59,7 @@ def unrecorded(matrix: PassMatrix) -> PassMatrix:
         solution_similarity_MM=None,
         testing_similarity_NN=None,
         solution_logprob_M=None,
-        testing_logprob_N=None,
+        logprobs_NC=None,
         values_NMC=None,
         calls_N=None,
     )
@@ -99,7 +99,7 @@ def _all_right(matrix: PassMatrix, solutions: int | None) -> float:
 def _recorded(matrix: PassMatrix) -> bool:
     more = (
         matrix.values_NMC, matrix.calls_N, matrix.solution_similarity_MM, matrix.testing_similarity_NN,
-        matrix.solution_logprob_M, matrix.testing_logprob_N,
+        matrix.solution_logprob_M, matrix.logprobs_NC,
     )  # fmt: skip
     return bool(matrix.solution_texts or matrix.testing_texts) or any(one is not None for one in more)
 

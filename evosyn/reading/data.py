@@ -205,7 +205,7 @@ class DataReading(Reading):
 
     def pass_matrix(self, name: str) -> PassMatrix:
         """The same as a record, to be ranked anew."""
-        matrix = self._instance(name).matrix
+        matrix = self._instance(name).ranked
         if matrix is None:
             raise UsageError(f"matrix of {name!r}: the problem was dropped before it was executed; --why tells where")
         return matrix
@@ -230,7 +230,8 @@ class DataReading(Reading):
 
     def _sample_story(self, sample: Sample) -> SampleStory:
         instance = self._instance(str(sample.held("lineage")["index"]))
-        return SampleStory(sample, self._matrix(instance, json.loads(sample.scores)))
+        drawn = sample.setting == "random"
+        return SampleStory(sample, self._matrix(instance, json.loads(sample.scores), drawn=drawn))
 
     def _story(self, instance: Instance) -> dict[str, Any]:
         unusable = Counter(f"{one.stage}: {one.reason}" for one in instance.rejects if one.item == "reply")
@@ -245,19 +246,25 @@ class DataReading(Reading):
             "ranking_invalid": instance.ranking.reason if isinstance(instance.ranking, Invalid) else None,
         }
 
-    def _matrix(self, instance: Instance, chosen: Mapping[str, Json] | None = None) -> MatrixShown | None:
+    def _matrix(
+        self, instance: Instance, chosen: Mapping[str, Json] | None = None, *, drawn: bool = False
+    ) -> MatrixShown | None:
         """
         Args:
             chosen: `solution` and `testing` of a row; by default what the pruning chose.
+            drawn: whether that is a testing as drawn, whatever was ranked.
         """
-        if instance.matrix is None:
+        matrix = instance.matrix if drawn else instance.ranked
+        if matrix is None:
             return None
         choice = None if instance.decision is None else instance.decision.chosen
         if chosen is None:
             chosen = {} if choice is None else {"solution": choice.best, "testing": choice.testing}
         ranking = instance.ranking if isinstance(instance.ranking, Ranking) else None
+        ranking = None if drawn and instance.unit == "case" else ranking
         best, testing = chosen.get("solution"), chosen.get("testing")
-        return shown_matrix(instance.matrix, ranking, by=self.manifest["strategy"], best=best, testing=testing)
+        joined = () if drawn or instance.decision is None else instance.decision.joined
+        return shown_matrix(matrix, ranking, by=self.manifest["strategy"], best=best, testing=testing, joined=joined)
 
     def _read(self, setting: str) -> tuple[SampleRow, ...]:
         if not parquet_path(self.path, setting).exists():
@@ -298,7 +305,7 @@ def _calls(instance: Instance) -> dict[str, str]:
     problem, pool = instance.problem, instance.pool
     made = {} if problem is None else {"problem": problem.provenance.call}
     if pool is not None and instance.decision is not None and instance.decision.chosen is not None:
-        choice = instance.decision.chosen
-        made["testing"] = pool.testings[choice.testing].provenance.call
+        choice, first = instance.decision.chosen, instance.chosen_testing
+        made["testing"] = None if first is None else pool.testings[first].provenance.call
         made["solution"] = pool.solutions[choice.best].provenance.call
     return {call: what for what, call in made.items() if call is not None}

@@ -69,10 +69,12 @@ def shown_matrix(
     by: str | None = None,
     best: int | None = None,
     testing: int | None = None,
+    joined: Sequence[int] = (),
 ) -> MatrixShown:
     """
     Args:
         best, testing: what was chosen; it stands first among its equals.
+        joined: columns that were joined with it.
     """
     rows, columns = matrix.verdicts_MN.shape
     scores_M = None if ranking is None else ranking.solution_scores_M.tolist()
@@ -100,7 +102,7 @@ def shown_matrix(
             MatrixColumn(
                 n=n,
                 score=None if scores_N is None else scores_N[n],
-                chosen=n == testing,
+                chosen=n == testing or n in joined,
                 checks=checks_judged(matrix, n, order_M[0], order_M[-1]),
                 program=program_of(_at(matrix.testing_texts, n)),
             )

@@ -273,8 +273,10 @@ class SearchReading(Reading):
         return entry_at(self.journal, places[found[0]])
 
     def pass_matrix(self, problem: str) -> PassMatrix:
-        """The matrix of a problem with the testings that strategies were scored on."""
-        return matrix_of(self._matrices(), problem)
+        """The matrix of a problem with the columns that strategies were scored on."""
+        from evosyn.evaluators.columns import in_unit
+
+        return in_unit(matrix_of(self._matrices(), problem), self.config.scoring.unit)
 
     def program(self, name: str) -> tuple[str, str]:
         """The same, and candidates of this run."""
@@ -339,13 +341,12 @@ class SearchReading(Reading):
         """All matrices, with the texts of the pool that was drawn, or of the source where it still stands."""
         from evosyn.domains import load_pools
         from evosyn.synthesis.search.inputs import POOLS, with_texts
-        from evosyn.synthesis.search.seeds import split_all
 
         drawn, source = self.dir.file(POOLS), str(self.manifest.get("source", ""))
         matrices: Sequence[PassMatrix] = stored_matrices(self.path)
         with suppress(UsageError, KeyError):  # a source that is gone or has changed: without texts
             matrices = with_texts(matrices, load_pools(drawn if drawn.is_file() else source))
-        return split_all(matrices, self.config)
+        return matrices
 
     def _searched(self) -> list[PassMatrix]:
         """The problems that scores of single seeds are of."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import pkgutil
+import re
 from importlib import metadata
 from pathlib import Path
 
 from evosyn.errors import UsageError, nearest
-from evosyn.records import Candidate
+from evosyn.records import Candidate, Unit
 from evosyn.rundir import REPORT, RunDir
 from evosyn.strategies.known import CONTROLS
 
@@ -33,6 +34,17 @@ def strategy_id(text: str) -> str:
     if text.startswith(f"# {EVOLVED_BY}"):
         text = text.partition("\n\n")[2]
     return Candidate(text).id
+
+
+RANKS = "It ranks each {unit} (scoring.unit={unit})."
+"""The line at the head of a strategy's file, in comment or docstring, that says what it was evolved to rank."""
+_RANKS = re.compile(r"^(?:# )?It ranks each \w+ \(scoring\.unit=(case|testing)\)\.$", re.M)
+
+
+def unit_of(text: str) -> Unit:
+    """What a strategy's file says that it ranks; testings where it says nothing."""
+    said = _RANKS.search(text.partition('\n"""' if text.startswith('"""') else "\n\n")[0])
+    return "case" if said is not None and said[1] == "case" else "testing"
 
 
 def known_names() -> list[str]:

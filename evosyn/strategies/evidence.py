@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from evosyn.parsing import same_program
 from evosyn.records import Evidence, Json, PassMatrix, Verdict, content_id
+from evosyn.text.logprobs import means
 from evosyn.textual import similarity
 
-ALWAYS = ("passed", "known", "cases", "copies", "solution_groups", "testing_groups")
+ALWAYS = ("passed", "known", "cases", "copies", "solution_groups", "testing_groups", "replies")
 """What every evidence holds, by the names that programs use."""
 
 MAYBE = {
@@ -76,7 +77,8 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
         solution_similarity_MM=_similarity(matrix.solution_similarity_MM, matrix.solution_texts),
         testing_similarity_NN=_similarity(matrix.testing_similarity_NN, matrix.testing_texts),
         solution_logprob_M=known_or_none(matrix.solution_logprob_M),
-        testing_logprob_N=known_or_none(matrix.testing_logprob_N),
+        testing_logprob_N=_testing_logprobs(matrix.logprobs_NC),
+        replies_N=tuple([(n,) for n in range(columns)]) if matrix.replies_N is None else matrix.replies_N,
     )
 
 
@@ -148,13 +150,16 @@ def shown_as(name: str) -> str:
     return _HOLLOW.get(name, "None")
 
 
-def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Evidence:
-    """The evidence of a sub-matrix, as if nothing else had been recorded: groups are numbered anew, since numbers of
-    the whole would tell where in it a solution stands.
+def select(
+    evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int64], replies: Collection[int] | None = None
+) -> Evidence:
+    """The evidence of a sub-matrix, as if nothing else had been recorded: groups and replies are numbered anew, since
+    numbers of the whole would tell where in it a solution stands.
 
     Args:
         rows: indices of the M solutions to keep, in their new order.
-        columns: indices of the N testings to keep, in their new order.
+        columns: indices of the N columns to keep, in their new order.
+        replies: that are kept, of those that hold the columns; None for all.
     """
     return replace(
         evidence,
@@ -163,8 +168,17 @@ def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int6
         copies_M=evidence.copies_M[rows],
         solution_group_M=numbered(evidence.solution_group_M[rows]),
         testing_group_N=numbered(evidence.testing_group_N[columns]),
+        testing_logprob_N=known_or_none(evidence.testing_logprob_N, columns),
+        replies_N=_replies([evidence.replies_N[column] for column in columns if evidence.replies_N], replies),
         **_part(evidence, rows, columns),
     )
+
+
+def _replies(held: Sequence[Sequence[int]], kept: Collection[int] | None) -> tuple[tuple[int, ...], ...]:
+    """Those that are kept, by number of appearance."""
+    numbers: dict[int, int] = {}
+    left = [one if kept is None else [reply for reply in one if reply in kept] for one in held]
+    return tuple([tuple([numbers.setdefault(reply, len(numbers)) for reply in one]) for one in left])
 
 
 def sub_matrix(matrix: PassMatrix, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> PassMatrix:
@@ -176,6 +190,8 @@ def sub_matrix(matrix: PassMatrix, rows: NDArray[np.int64], columns: NDArray[np.
         groups_M=None if matrix.groups_M is None else matrix.groups_M[rows],
         solution_ids=(),
         testing_ids=(),
+        logprobs_NC=None if matrix.logprobs_NC is None else _any([matrix.logprobs_NC[n] for n in columns]),
+        replies_N=None if matrix.replies_N is None else tuple([matrix.replies_N[n] for n in columns]),
         **_part(matrix, rows, columns),
     )
 
@@ -203,8 +219,13 @@ def _part(whole: Evidence | PassMatrix, rows: NDArray[np.int64], columns: NDArra
         "solution_similarity_MM": grid(whole.solution_similarity_MM, rows, rows),
         "testing_similarity_NN": grid(whole.testing_similarity_NN, columns, columns),
         "solution_logprob_M": known_or_none(whole.solution_logprob_M, rows),
-        "testing_logprob_N": known_or_none(whole.testing_logprob_N, columns),
     }
+
+
+def _testing_logprobs(logprobs_NC: Sequence[NDArray[np.float64] | None] | None) -> NDArray[np.float64] | None:
+    """For each testing the mean over those cases for which it is known."""
+    found = [np.nan if own is None or not len(own) else means([*own[:, None]])[0] for own in logprobs_NC or ()]
+    return known_or_none(np.array(found)) if found else None
 
 
 def known_or_none(array: NDArray[np.float64] | None, places: Any = slice(None)) -> NDArray[np.float64] | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.records import PassMatrix
@@ -32,8 +33,9 @@ class AdaptiveConfig(BaseModel):
     Attributes:
         start: solutions and testings of the first round.
         growth: factor of both from round to round.
-        support: testings that must accept exactly the same solutions as the chosen one, itself included; more than 1
-            finds a right best solution more often, for more calls.
+        support: testings that must accept exactly the same solutions as the chosen one, itself included; where cases
+            are ranked, replies with a case that accepts exactly those that the joined ones accept. More than 1 finds a
+            right best solution more often, for more calls.
         give_up: solutions and testings from which a problem without any variation is hopeless; less saves executions
             where models are strong, and loses problems where they are weak.
     """
@@ -67,7 +69,7 @@ def outlook(matrix: PassMatrix, decision: Decision, config: AdaptiveConfig) -> O
     """What more samples of this problem would bring.
 
     Args:
-        matrix: of all samples so far, shape (M, N).
+        matrix: of all samples so far as it was ranked, shape (M, N).
         decision: what the pruning says of it now.
     """
     passed_MN = matrix.passed_MN
@@ -76,8 +78,10 @@ def outlook(matrix: PassMatrix, decision: Decision, config: AdaptiveConfig) -> O
     choice = decision.chosen
     if decision.reason or choice is None:
         return Outlook.OPEN
-    accepted_M = passed_MN[:, choice.testing]
+    accepted_M = np.asarray(passed_MN[:, decision.columns].all(axis=1))
     if accepted_M.all():
         return Outlook.OPEN
-    agreeing = int((passed_MN == accepted_M[:, None]).all(axis=0).sum())
-    return Outlook.SETTLED if agreeing >= config.support else Outlook.OPEN
+    agreeing = np.flatnonzero((passed_MN == accepted_M[:, None]).all(axis=0)).tolist()
+    if decision.joined and matrix.replies_N is not None:
+        agreeing = list({reply for column in agreeing for reply in matrix.replies_N[column]})
+    return Outlook.SETTLED if len(agreeing) >= config.support else Outlook.OPEN

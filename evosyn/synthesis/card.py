@@ -16,7 +16,7 @@ import yaml
 from evosyn import __version__
 from evosyn.dataset import SETTINGS
 from evosyn.jobs import Protection
-from evosyn.records import Json, content_id
+from evosyn.records import Json, Unit, content_id
 from evosyn.strategies import PROGRAM, strategy_id
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.inputs import Asked, Inputs
@@ -171,7 +171,8 @@ def how_made(inputs: Inputs, config: SynthesizeConfig, asked: Asked, protection:
         "M x N": f"{config.solutions} solutions x {config.testings} testings per problem",
         "sampling": "; ".join(f"{what} {_params(params)}" for what, params in asked_with.items()),
         "prompts": "the first request of each kind stands in `journal.jsonl`",
-        "reward": _reward(config),
+        "ranked": "single cases, each distinct one" if inputs.unit == "case" else "testings, as they were drawn",
+        "reward": _reward(config, inputs.unit),
         "seed": str(config.seed),
         "deduplication": f"exact, and Jaccard similarity from {dedup.threshold:g} on word {dedup.shingle}-grams, "
         "against the seeds and each other",
@@ -190,9 +191,11 @@ def _licences(inputs: Inputs) -> str:
     return ", ".join(f"{name} ({count})" for name, count in counts.most_common())
 
 
-def _reward(config: SynthesizeConfig) -> str:
-    reward = config.filter.reward
+def _reward(config: SynthesizeConfig, unit: Unit) -> str:
+    reward, chosen = config.filter.reward, unit
     if not reward.union:
-        return "the chosen testing" + (", and large inputs that the top solutions agree on" if reward.large else "")
+        return f"the chosen {chosen}" + (", and large inputs that the top solutions agree on" if reward.large else "")
     large = ", and of large inputs" if reward.large else ""
+    if unit == "case":
+        return f"the chosen case joined with all others that the best solutions pass{large}"
     return f"the chosen testing joined with the agreed cases of the others{large}"

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.limits import LimitsConfig
-from evosyn.records import Json
+from evosyn.records import Json, Unit
 from evosyn.synthesis.decontaminate import DecontaminateConfig
 from evosyn.synthesis.dedup import DedupConfig
 from evosyn.synthesis.generate import DrawConfig
@@ -19,7 +19,12 @@ from evosyn.workbench import WorkbenchConfig
 
 
 class FilterConfig(BaseModel):
-    """What is taken out: repeated problems, benchmark problems, uninformative instances; and what then pays."""
+    """What is taken out: repeated problems, benchmark problems, uninformative instances; and what then pays.
+
+    Attributes:
+        unit: what the strategy ranks: every distinct `case` of the testings, or each `testing` as it was drawn; None
+            for what its file says that it was evolved with, `testing` where it says nothing.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,6 +32,7 @@ class FilterConfig(BaseModel):
     decontaminate: DecontaminateConfig = DecontaminateConfig()
     prune: PruneConfig = PruneConfig()
     reward: AgreementConfig = AgreementConfig()
+    unit: Unit | None = None
 
 
 class ExecuteConfig(LimitsConfig):
@@ -42,6 +48,7 @@ class ExecuteConfig(LimitsConfig):
 _SPEED: dict[str, Any] = {
     **dict.fromkeys(("problems", "also", "run", "seeds", "workbench", "shards"), True),
     "execute": {"batch"},
+    "filter": {"unit"},
 }
 """What decides no instance, or stands in the journal under another name."""
 

@@ -11,7 +11,7 @@ from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.evaluators.intervals import Interval, between
 from evosyn.jobs import Protection
 from evosyn.ports import Teacher
-from evosyn.records import Json, Problem, content_id
+from evosyn.records import Json, Problem, Unit, content_id
 from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.strategies import PROGRAM, strategy_id
@@ -68,6 +68,7 @@ class Inputs:
         seeds: seed problems; only statements, starter code and human testings as examples are shown to the teacher.
         standing: how good the strategy was found to be; None where nothing says it.
         evolved_on: what the matrices were like on which it was; None where nothing says it.
+        unit: what it ranks.
     """
 
     strategy: str
@@ -76,6 +77,7 @@ class Inputs:
     seeds_from: str
     standing: Standing | None = None
     evolved_on: EvolvedOn | None = None
+    unit: Unit = "testing"
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def claim(
 def header_of(kind: str, inputs: Inputs, config: SynthesizeConfig, asked: Asked) -> dict[str, Json]:
     """All that decides the content of a synthesis, as its journal begins with it."""
     strategy, seeds = strategy_id(inputs.strategy), content_id("i_", [seed.id for seed in inputs.seeds])
-    return {"kind": kind, **config.identity(), "strategy": strategy, "seeds": seeds, "teacher": asked.names}
+    own = {"strategy": strategy, "unit": inputs.unit, "seeds": seeds, "teacher": asked.names}
+    return {"kind": kind, **config.identity(), **own}
 
 
 def write_heads(
@@ -139,6 +142,7 @@ def write_heads(
         "evosyn": __version__,
         "strategy": strategy_id(inputs.strategy),
         "strategy_from": inputs.strategy_from,
+        "unit": inputs.unit,
         "seeds_from": inputs.seeds_from,
         "seeds": len(inputs.seeds),
         "teacher": asked.names,

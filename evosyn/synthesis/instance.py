@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evosyn.dataset import SETTINGS, Reject
+from evosyn.evaluators.columns import ranked_cases, ranked_columns
 from evosyn.matrices import StoredMatrix
-from evosyn.records import Invalid, Json, PassMatrix, Pool, Problem, Ranking, Solution, Testing
+from evosyn.records import Invalid, Json, PassMatrix, Pool, Problem, Ranking, Solution, Testing, Unit
 from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.running.progress import Usage
@@ -36,6 +37,7 @@ class Instance:
         rejects: every reply that could not be used, then the reject that dropped the instance, if any.
         brief: seeds in context and wishes, by name.
         usage: model calls and executed cells.
+        unit: what the strategy ranked.
     """
 
     index: int
@@ -50,6 +52,7 @@ class Instance:
     brief: Mapping[str, Json] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     lacking: tuple[str, ...] = ()
+    unit: Unit = "testing"
 
     @property
     def asked(self) -> Problem:
@@ -78,6 +81,20 @@ class Instance:
             statement=pool.problem.statement,
             payload=pool.problem.payload,
         )
+
+    @property
+    def ranked(self) -> PassMatrix | None:
+        """The same with the columns that the strategy ranked."""
+        matrix = self.matrix
+        return None if matrix is None else ranked_columns(matrix, self.unit)
+
+    @property
+    def chosen_testing(self) -> int | None:
+        """The place of the testing as drawn that was chosen, or that holds the case that was; None for none."""
+        matrix, columns = self.matrix, () if self.decision is None else self.decision.columns
+        if matrix is None or not columns:
+            return None
+        return ranked_cases(matrix)[columns[0]].testing if self.unit == "case" else columns[0]
 
     @property
     def ended(self) -> Reject | None:

@@ -75,14 +75,14 @@ class Counted(NamedTuple):
 
 def write_rows(run: RunDir, ledger: Ledger[Instance], plan: OutputPlan) -> Counted:
     """Write the rejects and the dataset of the planned instances."""
-    counted = Counted(Figures(), Shifts(plan.inputs.evolved_on), LackCount())
+    counted = Counted(Figures(), Shifts(plan.inputs.evolved_on, plan.inputs.unit), LackCount())
     rejects: list[Reject] = []
     for instance in ledger.items(plan.indices):
         counted.figures.see(instance)
         counted.lacks.see(instance)
         rejects.extend(instance.rejects)
-        if instance.matrix is not None:
-            counted.shifts.see(instance.matrix)
+        if (ranked := instance.ranked) is not None:
+            counted.shifts.see(ranked)
     write_rejects(run.path, rejects)
     for setting in SETTINGS:
         write_dataset(run.path, setting, _samples(ledger, plan, setting))

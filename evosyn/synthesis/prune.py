@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from evosyn.evaluators.joining import joined, packed
 from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.strategies.ranking import best_of, varies
@@ -49,7 +50,8 @@ class PruneConfig(BaseModel):
 
 @dataclass(frozen=True)
 class Choice:
-    """A testing and the best solution beside it: positions in the matrix."""
+    """A testing and the best solution beside it: positions in the matrix that was ranked, of the random setting in that
+    of the testings as drawn."""
 
     testing: int
     best: int
@@ -65,6 +67,7 @@ class Decision:
         dropped_from: the settings that do not have it.
         chosen: by the ranking; None where no setting keeps it.
         random: of the random setting; None where it does not have it.
+        joined: columns of cases that make the testing of a row, the chosen one first; none where testings were ranked.
     """
 
     reason: str
@@ -72,15 +75,28 @@ class Decision:
     dropped_from: tuple[str, ...]
     chosen: Choice | None
     random: Choice | None
+    joined: tuple[int, ...] = ()
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns of what was ranked that make the testing of a row."""
+        return self.joined or (() if self.chosen is None else (self.chosen.testing,))
 
 
-def decide(matrix: PassMatrix, ranking: Ranking | Invalid, config: PruneConfig, tree: SeedTree) -> Decision:
+def decide(
+    matrix: PassMatrix,
+    ranking: Ranking | Invalid,
+    config: PruneConfig,
+    tree: SeedTree,
+    drawn: PassMatrix | None = None,
+) -> Decision:
     """Prune one instance.
 
     Args:
-        matrix: shape (M, N), M and N at least 1.
+        matrix: as it was ranked, shape (M, N), M and N at least 1.
         ranking: what the strategy said of it.
         tree: the node of this instance; ties and the random setting are drawn below it.
+        drawn: the matrix of the testings as drawn, where cases were ranked.
     """
     if isinstance(ranking, Invalid):
         return _dropped(STRATEGY_INVALID, ranking.reason)
@@ -90,12 +106,29 @@ def decide(matrix: PassMatrix, ranking: Ranking | Invalid, config: PruneConfig, 
         chosen = _choose(np.ones_like(passed_MN), ranking, tree.child("ties"))
     if chosen is None:
         return _dropped(TOP_FAILS_TOP, "no solution of the highest score passes a testing of the highest score")
+    columns = None if matrix.replies_N is None else _joined(matrix, ranking, chosen)
+    if columns == ():
+        return _dropped(TOP_FAILS_TOP, "all that the best solution passes accepts a program that does nothing as well")
     flat = _flat(ranking, config)
     if flat:
         detail = "all testing scores are equal" if flat == ZERO_VARIANCE else "all solution scores are equal"
-        return Decision(flat, detail, ("evosyn", "random"), chosen, None)
+        return Decision(flat, detail, ("evosyn", "random"), chosen, None, columns or ())
+    passed_MN = passed_MN if drawn is None else drawn.passed_MN
     drawn_from = np.ones_like(passed_MN) if config.random_solution == "any" else passed_MN
-    return Decision("", "", (), chosen, _random(drawn_from, tree.child("random")))
+    return Decision("", "", (), chosen, _random(drawn_from, tree.child("random")), columns or ())
+
+
+def _joined(matrix: PassMatrix, ranking: Ranking, choice: Choice) -> tuple[int, ...]:
+    """The columns that `joining` joins with the chosen one, which comes first where it is among them. With
+    `top_must_pass` off, a case that no top solution passes stays alone."""
+    top_M = np.isin(np.arange(len(matrix.verdicts_MN)), best_of(ranking.solution_scores_M))
+    if not matrix.passed_MN[top_M, choice.testing].any():
+        return (choice.testing,)
+    places_N = np.arange(matrix.verdicts_MN.shape[1])
+    joinable_N = np.isin(places_N, matrix.meta.get("vacuous", ()), invert=True)
+    fails_NW = packed(~matrix.passed_MN[None])
+    found = joined(fails_NW, joinable_N[None], top_M[None], places_N[None] == choice.testing)
+    return tuple(sorted(np.flatnonzero(found.columns_PN.any(axis=0)).tolist(), key=lambda n: n != choice.testing))
 
 
 def _flat(ranking: Ranking, config: PruneConfig) -> str:

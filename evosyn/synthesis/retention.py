@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from evosyn.errors import UsageError
+from evosyn.evaluators.columns import ranked_columns
 from evosyn.evaluators.heldout import pool_of, task_of
 from evosyn.evaluators.intervals import Interval, bootstrap
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
-from evosyn.records import Invalid, PassMatrix, Verdict
+from evosyn.records import Invalid, PassMatrix, Unit, Verdict
 from evosyn.strategies.evidence import evidence_of, sub_matrix
 from evosyn.synthesis.prune import PruneConfig, decide
 
@@ -45,9 +46,18 @@ class SizeRow:
 
 
 def ablate_size(
-    runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, sizes: Sequence[int], draws: int, seed: int
+    runner: StrategyRunner,
+    matrices: Sequence[PassMatrix],
+    program: str,
+    sizes: Sequence[int],
+    draws: int,
+    seed: int,
+    unit: Unit = "case",
 ) -> list[SizeRow]:
     """Retention at each size that some problem has, on the problems that have enough for the largest of these.
+
+    Args:
+        unit: what is ranked.
 
     Raises:
         UsageError: no problem is large enough, or the strategy is invalid.
@@ -56,7 +66,14 @@ def ablate_size(
     if not fitting:
         raise UsageError(f"no problem has {min(sizes)} solutions and {min(sizes)} testings; choose smaller --sizes")
     usable = [matrix for matrix in matrices if min(matrix.verdicts_MN.shape) >= max(fitting)]
-    return [_row(runner, usable, program, size, draws, SeedTree(seed).child("size", size)) for size in fitting]
+    tree = SeedTree(seed)
+    return [_row(runner, usable, program, _Size(size, draws, unit), tree.child("size", size)) for size in fitting]
+
+
+class _Size(NamedTuple):
+    size: int
+    draws: int
+    unit: Unit
 
 
 class LogLinear(NamedTuple):
@@ -86,10 +103,10 @@ def log_linear(rows: Sequence[SizeRow]) -> LogLinear | None:
     return LogLinear(float(slope), float(intercept), 1.0 if total == 0 else 1 - left / total)
 
 
-def _row(
-    runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, size: int, draws: int, tree: SeedTree
-) -> SizeRow:
-    drawn = [part for matrix in matrices for part in _parts(matrix, size, draws, tree.child(matrix.problem_id))]
+def _row(runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, asked: _Size, tree: SeedTree) -> SizeRow:
+    size, draws, unit = asked
+    parts = [part for matrix in matrices for part in _parts(matrix, size, draws, tree.child(matrix.problem_id))]
+    drawn = [ranked_columns(part, unit) for part in parts]
     (rankings,) = runner.rank([program], [evidence_of(part) for part in drawn], [task_of(part) for part in drawn])
     if isinstance(rankings, Invalid):
         raise UsageError(f"the strategy is invalid: {rankings.reason}")
@@ -100,7 +117,7 @@ def _row(
         kept.append("evosyn" not in decision.dropped_from)
         relaxed.append("relaxed" not in decision.dropped_from)
         if kept[-1] and decision.chosen is not None and part.human_M is not None:
-            accuracy.append(balanced_accuracy(part, decision.chosen.testing))
+            accuracy.append(balanced_accuracy(part, *decision.columns))
             right.append(float(part.human_M[decision.chosen.best] == Verdict.PASS.value))
     per_problem = np.array(kept, dtype=float).reshape(len(matrices), draws).mean(axis=1)
     return SizeRow(
@@ -122,12 +139,12 @@ def _parts(matrix: PassMatrix, size: int, draws: int, tree: SeedTree) -> Iterato
         yield sub_matrix(matrix, rng.permutation(rows)[:size], rng.permutation(columns)[:size])
 
 
-def balanced_accuracy(matrix: PassMatrix, testing: int) -> float | None:
-    """Of one testing against the human verdicts; None where there are none, or all solutions are alike."""
+def balanced_accuracy(matrix: PassMatrix, *columns: int) -> float | None:
+    """Of columns joined, against the human verdicts; None where there are none, or all solutions are alike."""
     right_M = None if matrix.human_M is None else matrix.human_M == Verdict.PASS.value
     if right_M is None or right_M.all() or not right_M.any():
         return None
-    accepted_M = matrix.passed_MN[:, testing]
+    accepted_M = np.asarray(matrix.passed_MN[:, columns].all(axis=1))
     return float((accepted_M[right_M].mean() + (~accepted_M[~right_M]).mean()) / 2)
 
 

@@ -1,5 +1,8 @@
 """What decides the reward of a row: the chosen testing, joined with what the other testings say that agree with it.
 
+Where cases were ranked, these are the cases that the pruning joined (`Decision.joined`), which a search is judged by.
+Where testings were ranked:
+
 A testing agrees where the *top* accepts it: the solutions of the highest score that pass the chosen testing. Of a
 testing that the top refuses in a few cases the others are kept: one wrong expectation does not spoil the rest of a
 testing. A joined testing refuses whatever the chosen one refuses, and more. The paper keeps the chosen testing alone
@@ -8,6 +11,7 @@ testing. A joined testing refuses whatever the chosen one refuses, and more. The
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from evosyn.evaluators.columns import DistinctCase
 from evosyn.records import PassMatrix, Ranking, Testing, Verdict
 from evosyn.strategies.ranking import best_of
 from evosyn.synthesis.prune import Choice
@@ -25,9 +30,9 @@ class AgreementConfig(BaseModel):
     """What the reward of a row is made of.
 
     Attributes:
-        union: join the chosen testing with all that agree with it; False for the chosen one alone.
-        mend: also take the agreed cases of testings in which the top is refused by less than this share of the cases;
-            0 for none of them.
+        union: join the chosen testing (or case) with all that agree with it; False for the chosen one alone.
+        mend: where testings are ranked, also take the agreed cases of those in which the top is refused by less than
+            this share of the cases; 0 for none of them.
         large: ask for large inputs, whose outputs are those that the top solutions agree on; False for none.
         examples: drop a problem whose own examples the best solution contradicts.
     """
@@ -60,7 +65,7 @@ class Reward:
 
     Attributes:
         letters: their verdicts, in the order of the matrix.
-        testings: columns of the matrix that cases were taken from, the chosen one first.
+        testings: places of the testings as drawn that cases were taken from, that of the chosen testing or case first.
         dropped: cases of those testings that the top contradicts.
         large: cases whose outputs the top solutions agreed on.
     """
@@ -93,6 +98,21 @@ def agreed(matrix: PassMatrix, ranking: Ranking, choice: Choice, config: Agreeme
             seen.add(matrix.testing_ids[n])
             parts.append(Part(n, tuple(np.flatnonzero(good_C).tolist()), good_C.size))
     return parts
+
+
+def parts_of(cases: Sequence[DistinctCase], joined: Sequence[int]) -> list[Part]:
+    """The cases that were joined, by the testing that each is taken from: that of the first one first.
+
+    Args:
+        cases: those that were ranked.
+        joined: which of these; a testing without cases of its own, which is one whole, cannot be joined.
+    """
+    sizes = Counter(case.testing for case in cases)
+    places: dict[int, list[int]] = {}
+    for case in (cases[column] for column in joined):
+        if case.place is not None:
+            places.setdefault(case.testing, []).append(case.place)
+    return [Part(testing, tuple(sorted(own)), sizes[testing]) for testing, own in places.items()]
 
 
 def distinct(matrix: PassMatrix, solutions: Sequence[int]) -> list[int]:

@@ -16,7 +16,7 @@ from evosyn.chat import Reply
 from evosyn.dataset import Sample, sample_id
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, PassMatrix, Pool, Ranking, Testing, Verdict, canonical_json
+from evosyn.records import Json, PassMatrix, Pool, Ranking, Verdict, canonical_json
 from evosyn.synthesis.instance import Instance, testing_size
 from evosyn.synthesis.prune import Choice
 from evosyn.synthesis.reward import Reward
@@ -72,10 +72,10 @@ class SampleMaker:
             statement=problem.statement,
             payload=canonical_json(dict(problem.payload)),
             testing=testing.text,
-            tests=_checks(matrix, reward, testing),
+            tests=_checks(pool, matrix, reward),
             solution=solution.text,
             solutions_ranked=canonical_json([rows.of(m) for m in order]),
-            scores=canonical_json(_scores(scores, choice, accepted)),
+            scores=canonical_json(_scores(scores, choice, accepted, instance)),
             matrix_digest=matrix.digest,
             lineage=canonical_json(self._lineage(instance, pool, choice, reward)),
             model=problem.provenance.source,
@@ -96,8 +96,8 @@ class SampleMaker:
         return [choice.best, *sorted(others, key=lambda m: reward.letters[m] != Verdict.PASS.value)]
 
     def _lineage(self, instance: Instance, pool: Pool, choice: Choice, reward: Reward) -> dict[str, Json]:
-        chosen, best = pool.testings[choice.testing], pool.solutions[choice.best]
-        joined = [pool.testings[place].id for place in reward.testings if place != choice.testing]
+        chosen, best = pool.testings[reward.testings[0]], pool.solutions[choice.best]
+        joined = [pool.testings[place].id for place in reward.testings[1:]]
         return {
             "index": instance.index,
             "seeds": list(instance.brief.get("seeds", [])),
@@ -132,12 +132,12 @@ class _Rows(NamedTuple):
         }
 
 
-def _checks(matrix: PassMatrix, reward: Reward, testing: Testing) -> int:
+def _checks(pool: Pool, matrix: PassMatrix, reward: Reward) -> int:
     """Single checks of a testing: code that constructs cases does not say how many it makes, its execution did."""
-    alone = matrix.cases_NMC is not None and len(reward.testings) == 1 and not reward.large and not reward.dropped
-    if matrix.cases_NMC is None or not alone:
-        return testing_size(testing)
-    return int(matrix.cases_NMC[reward.testings[0]].shape[1])
+    first = reward.testings[0]
+    if matrix.cases_NMC is None or reward.testing != pool.testings[first]:
+        return testing_size(reward.testing)
+    return int(matrix.cases_NMC[first].shape[1])
 
 
 def _ranked(scores_M: NDArray[np.float64], reward: Reward, choice: Choice) -> list[int]:
@@ -146,11 +146,15 @@ def _ranked(scores_M: NDArray[np.float64], reward: Reward, choice: Choice) -> li
     return sorted(range(scores_M.size), key=lambda m: (-scores_M[m], m != choice.best, refused[m], m))
 
 
-def _scores(ranking: Ranking | None, choice: Choice, accepted: float) -> dict[str, Json]:
+def _scores(ranking: Ranking | None, choice: Choice, accepted: float, instance: Instance) -> dict[str, Json]:
+    """Of a row of cases `testings` are the scores of these, `testing` is the chosen one, and `joined` are all of which
+    the testing is made."""
+    joined = () if ranking is None or instance.decision is None else instance.decision.joined
     return {
         "solutions": None if ranking is None else ranking.solution_scores_M.tolist(),
         "testings": None if ranking is None else ranking.testing_scores_N.tolist(),
         "solution": choice.best,
         "testing": choice.testing,
         "accepted": accepted,
+        **({"joined": list(joined)} if joined else {}),
     }

@@ -20,7 +20,7 @@ from evosyn.codec import dump, load
 from evosyn.evaluators.heldout import pool_of
 from evosyn.quantiles import t_quantile
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, PassMatrix
+from evosyn.records import Json, PassMatrix, Unit
 from evosyn.strategies.evidence import MAYBE, evidence_of, unknown
 
 RESAMPLES = 4000
@@ -59,6 +59,10 @@ NEXT = (
     "models draw (beside the old ones: `evosyn evolve OLD NEW`), or see how the known strategies do on such a pool "
     "(`evosyn score`), and let people look at some rows (`evosyn audit`) before training on them"
 )
+OTHER_UNIT = (
+    "the strategy ranks each {here} here and was evolved where each {evolved} was ranked: its held-out score says "
+    "nothing of that. Leave filter.unit out, or evolve with scoring.unit={here}"
+)
 RESIZE = "Draw as many for each problem as it was evolved on, or evolve with -M {} -N {}"
 
 
@@ -73,6 +77,7 @@ class EvolvedOn:
         names: the pool of each problem, where there were several.
         unknown: for each part of the evidence how many of the problems did not hold it; None where nobody counted. Of
             runs of before texts and durations were counted it holds neither these nor what all problems held.
+        unit: what was ranked; sizes count testings as drawn in either case.
     """
 
     traits: tuple[Traits, ...]
@@ -81,6 +86,7 @@ class EvolvedOn:
     pools: tuple[int, int]
     names: tuple[str, ...] = ()
     unknown: Mapping[str, int] | None = None
+    unit: Unit = "testing"
 
     def lacked(self, name: str) -> float | None:
         """On what share of its problems a part of the evidence was unknown; None where nobody counted."""
@@ -133,12 +139,14 @@ def evolved_on(
         m, n: solutions and testings of a draw; None = all that a problem has.
     """
     every = [*train, *heldout]
-    rows, columns = zip(*(one.verdicts_MN.shape for one in every), strict=True)
+    rows, columns = zip(*((len(one.verdicts_MN), one.drawn) for one in every), strict=True)
     drawn = (m or min(rows), n or min(columns))
     names = tuple(map(pool_of, every))
     found = Counter(name for one in every for name in unknown(evidence_of(one)))
     lacked = {name: found[name] for name in MAYBE}
-    kept = EvolvedOn(tuple(map(traits_of, every)), len(heldout), drawn, (max(rows), max(columns)), names, lacked)
+    unit: Unit = "testing" if every[0].replies_N is None else "case"
+    sizes = (max(rows), max(columns))
+    kept = EvolvedOn(tuple(map(traits_of, every)), len(heldout), drawn, sizes, names, lacked, unit)
     written: dict[str, Json] = dump(kept, defaults=True)
     return written
 
@@ -177,16 +185,17 @@ class Shifts:
 
     Args:
         known: None where the strategy is of no search, or of one that kept nothing of its matrices.
+        unit: what the strategy ranks here.
     """
 
-    def __init__(self, known: EvolvedOn | None) -> None:
-        self._known = known
+    def __init__(self, known: EvolvedOn | None, unit: Unit = "testing") -> None:
+        self._known, self._unit = known, unit
         self._here: list[NDArray[np.float64]] = []
         self._sizes: list[NDArray[np.int64]] = []
 
     def see(self, matrix: PassMatrix) -> None:
         if matrix.verdicts_MN.size:
-            self.see_all([traits_of(matrix)], [matrix.verdicts_MN.shape])
+            self.see_all([traits_of(matrix)], [(len(matrix.verdicts_MN), matrix.drawn)])
 
     def see_all(self, traits: Sequence[Sequence[float]], sizes: Sequence[Sequence[int]]) -> None:
         """The same of matrices of which traits and shapes are known."""
@@ -211,7 +220,9 @@ class Shifts:
         for at, name in enumerate(("solutions", "testings")):
             here, low, high = float(np.median(np.concatenate(self._sizes)[:, at])), *self._range(at)
             rows[name] = {"here": here, "evolved": low, "low": low, "high": high, "beyond": not low <= here <= high}
-        return {"problems": len(here_PT), "traits": rows, "said": self._said(rows)}
+        units = {"here": self._unit, "evolved": self._known.unit}
+        other = [] if self._unit == self._known.unit else [OTHER_UNIT.format(**units)]
+        return {"problems": len(here_PT), "unit": units, "traits": rows, "said": [*other, *self._said(rows)]}
 
     def _range(self, at: int) -> tuple[int, int]:
         """Solutions or testings that the search had of a problem: in a draw, and in its largest pool."""

@@ -7,8 +7,11 @@ What does not add up to the text is unknown.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 Logprobs: TypeAlias = tuple[tuple[int, float], ...]
 """For each token of a text its number of characters and its log-probability."""
@@ -57,11 +60,15 @@ def mean(values: Sequence[float]) -> float | None:
     return round(sum(values) / len(values), 4) if values else None
 
 
-def mean_of(detail: Mapping[str, Any]) -> float | None:
-    """What a provenance says of a solution (`logprob`), or of a testing the mean over its cases (`logprobs`)."""
-    if (own := detail.get("logprob")) is not None:
-        return float(own["mean"])
-    return mean([one for one in detail.get("logprobs") or () if one is not None])
+def means(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Place by place the mean of what is known in rows of the same length; NaN is unknown."""
+    stacked = np.stack(rows)
+    known = ~np.isnan(stacked)
+    count = known.sum(axis=0)
+    total = np.where(known, stacked, 0.0).sum(axis=0)
+    found = np.full(len(count), np.nan)
+    found[count > 0] = total[count > 0] / count[count > 0]
+    return found
 
 
 def _between(logprobs: Logprobs, span: Span) -> Logprobs | None:

@@ -142,7 +142,7 @@ def test_what_writes_no_directory_takes_a_file_all_the_same(data: Path, pool_fil
     [
         ("evolve builtin:python-seeds --out o --heldout 0.3", "--set heldout=VALUE"),
         ("synthesize runs/a --out o --calls 8", "--set workbench.teacher.calls=VALUE"),
-        ("ablate search --pool p --split-testings", "--set split_testings=VALUE"),
+        ("ablate search --pool p --unit case", "--set scoring.unit=VALUE"),
         ("train d --model m --out o --lora-rank 4", "--set memory.lora_rank=VALUE"),
     ],
 )

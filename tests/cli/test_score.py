@@ -107,7 +107,6 @@ def test_only_a_strategy_that_read_what_is_unknown_is_excused_for_being_invalid(
         (["-M", "99"], "5 x fewer than 99 judged solutions"),
         (["--k", "30", "-M", "12"], "error: options: scoring: k = 30 is above M = 12: criterion 2 looks at the k best"),
         (["--strategy", "inital"], "did you mean 'initial'"),
-        (["--split-testings"], "has no recorded cases"),
     ],
 )
 def test_what_cannot_be_scored_ends_with_2_and_says_why(
@@ -145,7 +144,7 @@ def test_on_real_model_output_strategies_come_in_the_order_that_was_measured_bef
                 made.append(PassMatrix(problem["problem_id"], np.array([list(row) for row in rows]), human))
     path = tmp_path / "real.jsonl"
     write_matrices(path, made)
-    _, out, _ = run(capsys, "--pool", str(path), "-M", "16", "-N", "16", "--keep-short", "--json")
+    _, out, _ = run(capsys, "--pool", str(path), "-M", "16", "-N", "16", "--unit", "testing", "--keep-short", "--json")
     board = json.loads(out)
     score = {row["strategy"]: row["score"] for row in board["strategies"]}
     assert score["gap"] == pytest.approx(score["coverage"], abs=0.005)
@@ -175,7 +174,7 @@ def test_a_pool_without_matrices_is_executed_and_its_cells_are_remembered(
     assert (whole["problems"], whole["oracle"]) == (2, 1.0)
     assert whole["strategies"][0]["score"] == 1.0
     assert verdicts.exists()
-    _, out, _ = run(capsys, *arguments, "--split-testings", "-N", "4")
+    _, out, _ = run(capsys, *arguments, "--unit", "case", "-N", "2")
     assert json.loads(out)["skipped"] == {}
 
 

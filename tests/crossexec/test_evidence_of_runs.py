@@ -180,8 +180,8 @@ def test_what_a_model_said_of_its_texts_is_the_mean_over_equal_ones(sandbox: San
     executor = CrossExecutor(Judge(sandbox, DOMAINS, Limits(cpu_s=2.0), None))
     (matrix,), bare = executor.matrices([(PROBLEM, solutions, testings)]), matrix_of(sandbox)
     np.testing.assert_array_equal(matrix.solution_logprob_M, [-0.2, np.nan, -0.2, np.nan])
-    np.testing.assert_array_equal(matrix.testing_logprob_N, [-1.5, np.nan, np.nan])
-    assert bare.solution_logprob_M is None and bare.testing_logprob_N is None
+    np.testing.assert_array_equal(evidence_of(matrix).testing_logprob_N, [-1.5, np.nan, np.nan])
+    assert bare.solution_logprob_M is None and bare.logprobs_NC is None
 
 
 def test_nothing_human_of_a_problem_reaches_strategies(sandbox: Sandbox) -> None:

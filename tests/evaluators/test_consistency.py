@@ -27,7 +27,7 @@ from evosyn.strategies.grammar.source import write
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 
 Make = Callable[..., PassMatrix]
-CONFIG = ConsistencyConfig(M=8, N=8, draws=3)
+CONFIG = ConsistencyConfig(unit="testing", M=8, N=8, draws=3)
 CONSTANT = "import numpy as np\ndef rank(e):\n    return np.zeros(len(e.passed)), np.zeros(e.passed.shape[1])\n"
 
 

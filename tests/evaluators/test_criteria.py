@@ -60,7 +60,7 @@ def test_expected_ties_equal_the_mean_over_every_order(
     case: tuple[PassMatrix, list[int], list[int]], k: int, criterion1: bool
 ) -> None:
     matrix, solution_scores, testing_scores = case
-    config = ConsistencyConfig(k=k, criterion1=criterion1)
+    config = ConsistencyConfig(unit="testing", k=k, criterion1=criterion1)
     outcome = judged(matrix, solution_scores, testing_scores, config)
     top = [n for n, score in enumerate(testing_scores) if score == max(testing_scores)]
     truth = [holds(matrix, order, n, k, criterion1) for order in orders(solution_scores) for n in top]
@@ -77,7 +77,7 @@ def test_the_oracle_is_the_best_of_all_orders_and_testings(
     case: tuple[PassMatrix, list[int], list[int]], k: int, criterion1: bool
 ) -> None:
     matrix, solution_scores, testing_scores = case
-    config = ConsistencyConfig(k=k, criterion1=criterion1)
+    config = ConsistencyConfig(unit="testing", k=k, criterion1=criterion1)
     block = make_draws([matrix], config).blocks[0]
     every = itertools.product(itertools.permutations(range(len(solution_scores))), range(len(testing_scores)))
     assert oracle(block, config)[0] == max(holds(matrix, order, n, k, criterion1) for order, n in every)
@@ -89,7 +89,7 @@ def test_broken_ties_are_one_of_the_orders_that_expected_averages(
     case: tuple[PassMatrix, list[int], list[int]], k: int, ties: str
 ) -> None:
     matrix, solution_scores, testing_scores = case
-    config = ConsistencyConfig.model_validate({"k": k, "ties": ties})
+    config = ConsistencyConfig.model_validate({"unit": "testing", "k": k, "ties": ties})
     outcome = judged(matrix, solution_scores, testing_scores, config)
     top = [n for n, score in enumerate(testing_scores) if score == max(testing_scores)]
     assert outcome.score_B[0] in {
@@ -99,20 +99,20 @@ def test_broken_ties_are_one_of_the_orders_that_expected_averages(
 
 def test_stable_ties_take_the_first_in_the_list() -> None:
     matrix = PassMatrix("p", np.array([list("PF"), list("FP")]), np.array(list("PF")))
-    config = ConsistencyConfig(ties="stable")
+    config = ConsistencyConfig(unit="testing", ties="stable")
     assert judged(matrix, [0, 0], [0, 0], config).score_B[0] == 1.0
     assert judged(matrix, [0, 0], [0, 1], config).score_B[0] == 0.0
 
 
 def test_scores_that_differ_in_their_last_bits_tie() -> None:
     matrix = PassMatrix("p", np.array([list("PF"), list("FP")]), np.array(list("PF")))
-    config = ConsistencyConfig()
+    config = ConsistencyConfig(unit="testing")
     assert judged(matrix, [0.1 + 0.2, 0.3], [0, 0], config).criterion1_B[0] == 0.5
 
 
 def test_an_unknown_verdict_agrees_with_nobody() -> None:
     matrix = PassMatrix("p", np.array([list("UP"), list("UF")]), np.array(list("FF")))
-    config = ConsistencyConfig(criterion1=False)
+    config = ConsistencyConfig(unit="testing", criterion1=False)
     assert judged(matrix, [1, 0], [1, 0], config).score_B[0] == 0.0
 
 
@@ -126,7 +126,7 @@ def test_criterion_two_looks_at_each_place_once(size: int, k: int, places: int) 
 def test_what_passes_alone_can_reach_is_the_best_of_all_rankings_that_tie_equal_rows(
     case: tuple[PassMatrix, list[int], list[int]], criterion1: bool
 ) -> None:
-    matrix, config = case[0], ConsistencyConfig(criterion1=criterion1)
+    matrix, config = case[0], ConsistencyConfig(unit="testing", criterion1=criterion1)
     block = make_draws([matrix], config).blocks[0]
     rows = [
         ("".join("P" if cell == "P" else "U" if cell == "U" else "F" for cell in row)) for row in matrix.verdicts_MN
@@ -145,7 +145,7 @@ def test_what_passes_alone_can_reach_is_the_best_of_all_rankings_that_tie_equal_
 
 def test_tying_all_can_be_the_best_that_passes_allow() -> None:
     matrix = PassMatrix("p", np.array([list("PP"), list("PP"), list("FF"), list("FF")]), np.array(list("PPPP")))
-    config = ConsistencyConfig()
+    config = ConsistencyConfig(unit="testing")
     block = make_draws([matrix], config).blocks[0]
     tied = judged(matrix, [0, 0, 0, 0], [1, 0], config).score_B[0]
     assert reachable(block, config)[0] == pytest.approx(tied) and tied == pytest.approx(1 / 6)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from evosyn.errors import UsageError
+from evosyn.evaluators.columns import in_unit
 from evosyn.evaluators.criteria import judge
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
-from evosyn.evaluators.splitting import split_testings
 from evosyn.randomness import SeedTree
 from evosyn.records import ParsedCall, PassMatrix
 
@@ -20,10 +20,10 @@ def matrix(name: str, rows: int, columns: int, seed: int = 0) -> PassMatrix:
 
 
 def test_draws_of_a_problem_depend_on_the_seed_and_its_name_only() -> None:
-    config = ConsistencyConfig(M=4, N=4, draws=3)
+    config = ConsistencyConfig(unit="testing", M=4, N=4, draws=3)
     alone = make_draws([matrix("b", 9, 9)], config)
     among = make_draws([matrix("a", 9, 9, 1), matrix("b", 9, 9)], config)
-    other = make_draws([matrix("b", 9, 9)], ConsistencyConfig(M=4, N=4, draws=3, seed=1))
+    other = make_draws([matrix("b", 9, 9)], ConsistencyConfig(unit="testing", M=4, N=4, draws=3, seed=1))
     for index in range(3):
         np.testing.assert_array_equal(alone.evidences[index].copies_M, among.evidences[3 + index].copies_M)
     assert any(
@@ -53,7 +53,7 @@ def sorted_pool(rows: int, columns: int) -> list[PassMatrix]:
 
 
 def test_a_pool_of_exactly_the_asked_size_is_drawn_once_and_its_order_is_not_seen() -> None:
-    draws = make_draws(sorted_pool(8, 6), ConsistencyConfig(M=8, N=6, draws=10))
+    draws = make_draws(sorted_pool(8, 6), ConsistencyConfig(unit="testing", M=8, N=6, draws=10))
     assert len(draws.evidences) == 40
     first, rows, columns = (np.zeros((40, size)) for size in (1, 8, 6))
     for number, (evidence, picked) in enumerate(zip(draws.evidences, draws.picked_E, strict=True)):
@@ -66,7 +66,7 @@ def test_a_pool_of_exactly_the_asked_size_is_drawn_once_and_its_order_is_not_see
 
 @pytest.mark.parametrize("sizes", [(8, 6), (20, 6), (8, 20), (20, 20)])
 def test_the_numbers_of_groups_do_not_tell_where_in_the_pool_a_solution_stands(sizes: tuple[int, int]) -> None:
-    draws = make_draws(sorted_pool(*sizes), ConsistencyConfig(M=8, N=6, draws=2))
+    draws = make_draws(sorted_pool(*sizes), ConsistencyConfig(unit="testing", M=8, N=6, draws=2))
     for evidence in draws.evidences:
         assert evidence.solution_group_M.tolist() == list(range(8))
         assert evidence.testing_group_N.tolist() == list(range(6))
@@ -75,7 +75,7 @@ def test_the_numbers_of_groups_do_not_tell_where_in_the_pool_a_solution_stands(s
 def test_equal_solutions_keep_equal_numbers_in_a_draw() -> None:
     one = PassMatrix("a", np.full((6, 2), "P"), np.full(6, "P"), groups_M=np.array([5, 3, 5, 4, 3, 9]),
                      copies_M=np.array([5, 3, 5, 4, 3, 9]))  # fmt: skip
-    for evidence in make_draws([one], ConsistencyConfig(M=4, N=2, draws=6)).evidences:
+    for evidence in make_draws([one], ConsistencyConfig(unit="testing", M=4, N=2, draws=6)).evidences:
         same = evidence.copies_M[:, None] == evidence.copies_M
         assert ((evidence.solution_group_M[:, None] == evidence.solution_group_M) == same).all()
         assert evidence.solution_group_M[0] == 0
@@ -85,12 +85,12 @@ def test_stable_ties_follow_the_recorded_order_and_random_ones_stay_with_their_s
     """Whatever order programs see; a rule that ties all has the first solution as recorded on top."""
     pool = sorted_pool(8, 6)
     for ties in ("stable", "random"):
-        config = ConsistencyConfig(ties=ties)
+        config = ConsistencyConfig(unit="testing", ties=ties)
         draws = make_draws(pool, config)
         (block,) = draws.blocks
         keys = block.places_BM if ties == "stable" else block.keys_BM
         found = judge(block, np.zeros((40, 8)), np.zeros((40, 6)), config)
-        chosen = [picked.columns_N[place] for picked, place in zip(draws.picked_E, found.chosen_BN.argmax(axis=1),
+        chosen = [picked.columns_N[place] for picked, place in zip(draws.picked_E, found.weights_BQ.argmax(axis=1),
                                                                    strict=True)]  # fmt: skip
         top = [picked.rows_M[place] for picked, place in zip(draws.picked_E, keys.argmin(axis=1), strict=True)]
         assert found.criterion1_B.tolist() == [float(row < 4) for row in top]
@@ -106,7 +106,7 @@ def test_unusable_problems_are_counted_by_reason() -> None:
     no_human = PassMatrix("h", np.full((4, 4), "P"))
     hopeless = PassMatrix("f", np.full((4, 4), "P"), np.full(4, "F"))
     pool = [matrix("a", 4, 4), matrix("few", 3, 4), matrix("thin", 4, 3), no_human, hopeless]
-    draws = make_draws(pool, ConsistencyConfig(M=4, N=4, solvable=True))
+    draws = make_draws(pool, ConsistencyConfig(unit="testing", M=4, N=4, solvable=True))
     assert draws.problem_ids == ("a",)
     assert sorted(draws.skipped) == [
         "fewer than 4 judged solutions", "fewer than 4 testings", "no human verdicts", "no right solution",
@@ -114,19 +114,21 @@ def test_unusable_problems_are_counted_by_reason() -> None:
 
 
 def test_short_problems_can_be_kept_with_what_they_have() -> None:
-    draws = make_draws([matrix("a", 9, 3), matrix("b", 9, 9)], ConsistencyConfig(M=4, N=4, draws=2, short="keep"))
+    draws = make_draws(
+        [matrix("a", 9, 3), matrix("b", 9, 9)], ConsistencyConfig(unit="testing", M=4, N=4, draws=2, short="keep")
+    )
     assert [evidence.passed_MN.shape for evidence in draws.evidences] == [(4, 3), (4, 3), (4, 4), (4, 4)]
     assert len(draws.blocks) == 2
 
 
 def test_nothing_usable_is_an_error_that_says_why() -> None:
     with pytest.raises(UsageError, match="1 x fewer than 16 judged solutions"):
-        make_draws([matrix("a", 4, 4)], ConsistencyConfig(M=16, N=16))
+        make_draws([matrix("a", 4, 4)], ConsistencyConfig(unit="testing", M=16, N=16))
 
 
 def test_solutions_without_a_known_human_verdict_are_left_out() -> None:
     one = PassMatrix("a", np.full((4, 2), "P"), np.array(list("PUFP")), copies_M=np.arange(4))
-    assert sorted(make_draws([one], ConsistencyConfig()).evidences[0].copies_M.tolist()) == [0, 2, 3]
+    assert sorted(make_draws([one], ConsistencyConfig(unit="testing")).evidences[0].copies_M.tolist()) == [0, 2, 3]
 
 
 def test_every_case_becomes_a_testing_and_equal_ones_count_once() -> None:
@@ -141,14 +143,14 @@ def test_every_case_becomes_a_testing_and_equal_ones_count_once() -> None:
             '{"asserts":["assert f(1)==1"],"kind":"asserts"}',
         ),
     )
-    split = split_testings(one)
+    split = in_unit(one, "case")
     assert ["".join(row) for row in split.verdicts_MN] == ["PF", "PP"]
     assert split.testing_ids == ("x/0", "x/1")
     assert split.testing_texts[1] == '{"asserts":["assert f(2)==2"],"kind":"asserts"}'
 
 
 def test_a_human_testing_that_cannot_run_judges_nothing_and_a_matrix_without_verdicts_is_counted() -> None:
-    config = ConsistencyConfig()
+    config = ConsistencyConfig(unit="testing")
     half = PassMatrix("half", np.array([list("PF")] * 4), np.array(list("PBFB")))
     (picked,) = make_draws([half], config).picked_E
     assert sorted(picked.rows_M.tolist()) == [0, 2], "what it cannot run on is not wrong"
@@ -170,11 +172,25 @@ def test_where_texts_are_unknown_cases_that_ask_and_expect_the_same_count_once()
         calls_N=((one, two, open_), (two, one, open_)),
         testing_ids=("x", "y"),
     )
-    split = split_testings(matrix)
+    split = in_unit(matrix, "case")
     assert split.testing_ids == ("x/0", "x/1", "x/2", "y/2"), "nobody knows what a case asks that expects no value"
     assert split.calls_N == ((one,), (two,), (open_,), (open_,))
 
 
-def test_splitting_needs_recorded_cases() -> None:
-    with pytest.raises(UsageError, match="no recorded cases"):
-        split_testings(matrix("a", 2, 2))
+def test_testings_without_recorded_cases_stay_whole() -> None:
+    whole = matrix("a", 2, 3)
+    split = in_unit(whole, "case")
+    assert split.verdicts_MN.tolist() == whole.verdicts_MN.tolist()
+    assert split.replies_N == ((0,), (1,), (2,))
+
+
+def test_a_text_of_another_form_is_one_of_as_many_as_it_has_cases() -> None:
+    cells = np.array([["P", "F"], ["P", "P"]])
+    texts = ("not JSON", '{"kind":"program","code":"..."}', "[1]")
+    one = PassMatrix("a", cells[:, [0, 0, 0]], None, cases_NMC=(cells,) * 3, testing_texts=texts)
+    assert in_unit(one, "case").testing_texts == tuple(f"{text}#{number}" for text in texts for number in (0, 1))
+
+
+def test_cases_make_no_testings_again() -> None:
+    with pytest.raises(UsageError, match=r"scoring\.unit=case"):
+        in_unit(in_unit(matrix("a", 2, 2), "case"), "testing")

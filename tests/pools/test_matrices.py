@@ -62,7 +62,7 @@ def test_what_strategies_see_of_a_matrix_is_read_back_as_it_was_written(tmp_path
         solution_similarity_MM=np.array([[1.0, 0.25], [0.25, 1.0]]),
         testing_similarity_NN=np.array([[1.0, 0.5], [0.5, 1.0]]),
         solution_logprob_M=np.array([-0.12345, np.nan]),
-        testing_logprob_N=np.array([np.nan, np.nan]),
+        logprobs_NC=(np.array([-0.12345, np.nan]), None),
     )
     path = tmp_path / "m.jsonl"
     write_matrices(path, [full])
@@ -76,7 +76,8 @@ def test_what_strategies_see_of_a_matrix_is_read_back_as_it_was_written(tmp_path
     assert again.solution_similarity_MM.tolist() == full.solution_similarity_MM.tolist()  # type: ignore[union-attr]
     assert again.testing_similarity_NN.tolist() == full.testing_similarity_NN.tolist()  # type: ignore[union-attr]
     np.testing.assert_array_equal(again.solution_logprob_M, [-0.1235, np.nan])
-    assert again.testing_logprob_N is None
+    assert again.logprobs_NC is not None and again.logprobs_NC[1] is None
+    np.testing.assert_array_equal(again.logprobs_NC[0], [-0.1235, np.nan])
 
 
 def test_a_file_keeps_which_pool_and_task_a_problem_is_of_and_takes_neither_from_meta(tmp_path: Path) -> None:
@@ -138,8 +139,9 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
         ({"values": [{"digests": [ONE], "at": [], "of": 1}, None]}, r"'values\[0\]': must be null or an object with"),
         ({"solution_similarity": [[1, 0], [0, 1]]}, "'solution_similarity': must be 3 rows of 3 numbers from 0 to 1"),
         ({"solution_logprob": [0, 0]}, "'solution_logprob': must be 3 numbers up to 0, null where one is unknown"),
-        ({"testing_logprob": [None, 0.1]}, r"'testing_logprob\[1\]': must be a number up to 0, or null"),
-        ({"testing_logprob": ["-1", 0]}, r"'testing_logprob\[0\]': must be a number up to 0, or null"),
+        ({"testing_logprobs": [None]}, "'testing_logprobs': must be a list of 2, one per testing"),
+        ({"testing_logprobs": [None, [0.1]]}, r"'testing_logprobs\[1\]\[0\]': must be a number up to 0, or null"),
+        ({"testing_logprobs": [["-1"], None]}, r"'testing_logprobs\[0\]\[0\]': must be a number up to 0, or null"),
         ({"testing_similarity": [[1, "x"], [0, 1]]}, r"'testing_similarity\[0\]\[1\]': must be one of 2 numbers"),
         ({"testing_similarity": [[1, ".5"], [".5", 1]]}, r"'testing_similarity\[0\]\[1\]': must be one of 2 numbers"),
         ({"testing_similarity": [[1, True], [True, 1]]}, r"'testing_similarity\[0\]\[1\]': must be one of 2 numbers"),

@@ -45,5 +45,5 @@ def drawn_matrices(draw: st.DrawFn) -> PassMatrix:
         solution_similarity_MM=rng.random((rows, rows)).round(4) if draw(st.booleans()) else None,
         testing_similarity_NN=rng.random((columns, columns)).round(4) if draw(st.booleans()) else None,
         solution_logprob_M=logprobs(rows),
-        testing_logprob_N=logprobs(columns),
+        logprobs_NC=tuple(map(logprobs, counts)) if draw(st.booleans()) else None,
     )

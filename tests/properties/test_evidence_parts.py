@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evosyn.evaluators.splitting import split_testings
+from evosyn.evaluators.columns import in_unit
 from evosyn.records import ParsedCall, PassMatrix
 from evosyn.strategies.evidence import evidence_of, select, sub_matrix
 from tests.properties.drawn_matrices import drawn_matrices
@@ -83,7 +83,7 @@ def test_every_field_follows_its_rows_and_columns(cut: tuple[PassMatrix, Any, An
 @given(drawn_matrices().filter(lambda matrix: matrix.cases_NMC is not None and not matrix.testing_texts))
 def test_each_case_that_becomes_a_testing_keeps_its_call_and_values(matrix: PassMatrix) -> None:
     """And one that asks and expects what another does is no second one."""
-    single = split_testings(matrix)
+    single = in_unit(matrix, "case")
     assert matrix.cases_NMC is not None
     at, asked = 0, set[ParsedCall]()
     for n, cases_MC in enumerate(matrix.cases_NMC):

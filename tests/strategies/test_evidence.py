@@ -44,7 +44,7 @@ def test_all_that_a_matrix_of_verdicts_alone_lacks_is_unknown_and_nothing_that_o
     assert unknown(evidence_of(plain)) == {*MAYBE} - {"verdicts"}
     texts = {"solution_texts": ("a", "b", ""), "testing_texts": ("", "")}
     held = replace(plain, durations_MN=np.array([[0, 0], [0, 0.1], [0, 0]]), statement="", payload={}, **texts)
-    likely = {"solution_logprob_M": np.array([np.nan, -0.1, -2]), "testing_logprob_N": np.array([-0.5, np.nan])}
+    likely = {"solution_logprob_M": np.array([np.nan, -0.1, -2]), "logprobs_NC": (np.array([-0.2, -0.8]), None)}
     assert unknown(evidence_of(held)) == {"calls", "values", "solution_logprob", "testing_logprob"}
     held = replace(held, **likely)
     assert unknown(evidence_of(held)) == {"calls", "values"}
@@ -95,7 +95,7 @@ def test_values_are_numbered_by_first_appearance_and_tell_nothing_but_which_are_
 def test_log_probabilities_of_which_none_is_known_are_unknown() -> None:
     verdicts = np.array([list("PF"), list("FP"), list("FF")])
     matrix = PassMatrix(
-        "p", verdicts, solution_logprob_M=np.array([np.nan, -0.1, -2]), testing_logprob_N=np.array([np.nan, np.nan])
+        "p", verdicts, solution_logprob_M=np.array([np.nan, -0.1, -2]), logprobs_NC=(np.array([np.nan]), None)
     )
     evidence = evidence_of(matrix)
     assert evidence.testing_logprob_N is None

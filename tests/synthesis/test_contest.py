@@ -16,7 +16,7 @@ from evosyn.synthesis.search.contest import DRAWING_ERROR, FIRST_BATCHES, MOST_B
 from evosyn.synthesis.search.fresh import BATCH, Scored, gain_of
 from evosyn.synthesis.search.places import Behind, Places
 
-SCORING = ConsistencyConfig(M=5, N=4, seed=3)
+SCORING = ConsistencyConfig(unit="testing", M=5, N=4, seed=3)
 
 
 def matrix(number: int, rows: int = 12, columns: int = 8, pool: str = "") -> PassMatrix:

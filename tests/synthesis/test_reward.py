@@ -100,7 +100,7 @@ def test_large_inputs_that_were_cut_are_asked_for_again_with_more_room_and_are_a
     problem = Problem("p", "python-function", "Write f(xs).", payload={"entry_point": "f"})
     ledger, own = Ledger(Journal(tmp_path / "j"), Instance), domain(problem.domain)
     stage = MakeReward(config, {problem.domain: own}, teacher, ledger, None, None)
-    ranked = RankedInstance(Instance(7, problem), Pool(problem, (), ()), own, None, None, None, (0, 1))
+    ranked = RankedInstance(Instance(7, problem), Pool(problem, (), ()), own, None, None, None, (0, 1), 0)
 
     async def make():
         ledger.begin({"kind": "test"})

@@ -7,9 +7,10 @@ import pytest
 
 from evosyn.errors import UsageError
 from evosyn.evaluators.consistency import AS_RECORDED
+from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.heldout import Split, shown_tasks
 from evosyn.records import Candidate, Elite, Evaluation
-from evosyn.strategies import known_rules, load_known
+from evosyn.strategies import known_rules, load_known, unit_of
 from evosyn.strategies.known import CONTROLS
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.seeds import Seeds
@@ -75,8 +76,9 @@ def test_the_file_of_a_winner_says_what_it_was_before_the_search(detail, said):
     found = Found(Candidate("inverse"), initial=(Candidate("knowing", detail=detail),))
     found.report = lambda: {"evaluations": 3}
     row = SimpleNamespace(name="evolved", interval=None, evaluation=Evaluation(score=0.5))
-    board = SimpleNamespace(rows=[row], problems=["p"])
+    board = SimpleNamespace(rows=[row], problems=["p"], config=ConsistencyConfig(unit="case"))
     text = strategy_file(chosen(found), found, SimpleNamespace(heldout=board, train=board), simulated=False)
+    assert unit_of(text) == "case"
     assert said in text and ("It is" in text) is bool(said) and text.endswith("\n\nknowing")
 
 

@@ -1,4 +1,4 @@
-"""How strict the chosen testing is: the share of solutions that it accepts (1 accepts everybody).
+"""How strict the chosen testing is: the share of solutions that it accepts (1 accepts everybody); of cases the joined.
 
 DESIGN.md section 5, "MAP-Elites".
 """
@@ -15,7 +15,7 @@ class Strictness:
     axis = Axis("strictness", 0.0, 1.0, 10)
 
     def measure(self, behaviour: Behaviour) -> float:
-        return behaviour.mean(lambda block, outcome: (outcome.chosen_BN * block.strictness_BN).sum(axis=1))
+        return behaviour.mean(lambda _, outcome: outcome.of_kept(outcome.asked.strictness_BN))
 
 
 def create(tools: AxisTools, config: PluginConfig) -> BehaviourAxis:  # noqa: ARG001

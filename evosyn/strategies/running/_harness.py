@@ -116,6 +116,7 @@ READERS: dict[str, Callable[..., Any]] = {
     "copies": lambda pack, m, _n, _mn, at_m, *_: pack["copies"][at_m : at_m + m],
     "solution_groups": lambda pack, m, _n, _mn, at_m, *_: pack["solution_groups"][at_m : at_m + m],
     "testing_groups": lambda pack, _m, n, _mn, _at_m, at_n, *_: pack["testing_groups"][at_n : at_n + n],
+    "replies": lambda pack, *place: pack["replies"][place[-1]],
     "solution_texts": _texts("solution_texts"),
     "testing_texts": _texts("testing_texts"),
     "verdicts": _more("verdicts", lambda _pack, data, m, n: np.frombuffer(data, "<U1").reshape(m, n)),

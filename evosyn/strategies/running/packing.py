@@ -46,6 +46,7 @@ def pack(evidences: Sequence[Evidence]) -> dict[str, Json]:
         "copies": b"".join(evidence.copies_M.astype(np.int64).tobytes() for evidence in evidences),
         "solution_groups": b"".join(evidence.solution_group_M.astype(np.int64).tobytes() for evidence in evidences),
         "testing_groups": b"".join(evidence.testing_group_N.astype(np.int64).tobytes() for evidence in evidences),
+        "replies": [evidence.replies_N for evidence in evidences],
         "case_counts": np.array([array.shape[1] for array in cases], np.int64).tobytes(),
         "cases": b"".join(array.astype(np.bool_).tobytes() for array in cases),
         "more": more,

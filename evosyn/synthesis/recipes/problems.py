@@ -117,7 +117,7 @@ def finishing(given: Given) -> list[Stage[Instance]]:
     """What a problem that repeats none goes through."""
     inputs, config, workbench, asked, ledger, benchmarks = given
     domains, calls = workbench.domains, workbench.config.teacher.calls
-    judge = JudgePool(config, workbench.crossexec, workbench.runner, inputs.strategy, _tree(config))
+    judge = JudgePool(config, workbench.crossexec, workbench.runner, inputs.strategy, _tree(config), inputs.unit)
     return [
         DrawPool(
             config, domains, asked.teachers, ledger, judge.judged, calls, inputs.seeds, workbench.actors(inputs.seeds)

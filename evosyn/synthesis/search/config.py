@@ -98,13 +98,12 @@ class EvolveConfig(BaseModel):
         evolved: in place of strategies; scoring, axes, start, pool and source are then of no account.
         seed: root of every random choice.
         heldout: share of the problems that only the final report looks at.
-        scoring: M, N, draws, k, ties, criterion 1.
+        scoring: M, N, what is ranked (`unit`), draws, k, ties, criterion 1.
         axes: of the archive, by name or dotted path.
         start: programs that the search starts from: known strategies or files; the first is the one to beat.
         known: start from every known rule as well, controls left out; the winner has to beat them in any case.
         views: score programs also on what is left without texts and values (evaluators/views.py).
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
-        split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs of the search that meet what it started from on fresh draws, to choose the winner.
         source: what it runs on, as the command was given it; several together, or one.
         draw: how solutions and testings are drawn where the source brings none; the same keys as of a synthesis.
@@ -123,7 +122,6 @@ class EvolveConfig(BaseModel):
     known: bool = True
     views: bool = True
     engine: Literal["evosyn", "openevolve"] = "evosyn"
-    split_testings: bool = False
     finalists: int = Field(default=60, ge=1, le=1000)
     company: bool = True
     source: str | tuple[str, ...] | None = None

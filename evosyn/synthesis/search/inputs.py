@@ -38,7 +38,6 @@ from evosyn.synthesis.search.seeds import (
     few_held_out,
     named,
     select,
-    split_all,
     that_work,
 )
 from evosyn.synthesis.search.sources import SourcePart, labels, read_source, refuse_equal, task_among
@@ -236,9 +235,9 @@ def prepare(
     simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
     known = dict(source.left_out)
     if source.is_matrices:
-        select(split_all(source.matrices, config), config, simulated=simulated)
+        select(source.matrices, config, simulated=simulated)
     else:
-        if source.recorded and not source.matrices and not config.split_testings:
+        if source.recorded and not source.matrices:
             check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
         pools, drawn = _pools(run, source, config, workbench, on_step)
         simulated = simulated or drawn
@@ -249,7 +248,7 @@ def prepare(
         made = _execute(pools, workbench, on_step) if pools else []
         write_matrices(stored, [*source.matrices, *map(source.marked, made)])
     matrices = with_texts(load_matrices(stored), pools)
-    seeds = select(split_all(matrices, config), config, simulated=simulated)
+    seeds = select(matrices, config, simulated=simulated)
     cost = _cost_of_pools(run)
     return replace(
         seeds,
@@ -289,10 +288,7 @@ def _incomplete(run: RunDir, pools: Sequence[Pool], config: EvolveConfig, *, dra
     if not drawn:
         missing = [pool for pool in pools if not (pool.solutions and pool.testings)]
         return {pool.problem.problem_id: LeftOut(NOT_RECORDED, NOT_RECORDED) for pool in missing}
-    if config.split_testings:
-        m, n = config.scoring.M or 2, 1
-    else:
-        m, n = config.scoring.M or 2, config.scoring.N or 2
+    m, n = config.scoring.M or 2, config.scoring.N or 2
     short = [pool for pool in pools if len(pool.solutions) < m or len(pool.testings) < n]
     rejects = read_rejects(run.path) if short else []
     found = {}

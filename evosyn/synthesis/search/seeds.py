@@ -12,6 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from evosyn.errors import UsageError
+from evosyn.evaluators.columns import in_unit
 from evosyn.evaluators.draws import NO_RIGHT, ConsistencyConfig, unusable
 from evosyn.evaluators.heldout import (
     JUDGED_VERDICTS,
@@ -24,7 +25,6 @@ from evosyn.evaluators.heldout import (
     task_of,
     with_tasks,
 )
-from evosyn.evaluators.splitting import split_testings
 from evosyn.evaluators.views import searched
 from evosyn.records import Json, PassMatrix, Verdict, content_id
 from evosyn.running.progress import Usage
@@ -112,31 +112,20 @@ def few_held_out(count: int) -> str:
     )
 
 
-def split_all(matrices: Sequence[PassMatrix], config: EvolveConfig) -> Sequence[PassMatrix]:
-    """The matrices with every check a testing of its own, if the configuration wants that; of several pools, those
-    that have checks recorded.
-
-    Raises:
-        UsageError: none has.
-    """
-    if not config.split_testings:
-        return matrices
-    several = any(pool_of(matrix) for matrix in matrices) and any(one.cases_NMC is not None for one in matrices)
-    return [matrix if several and matrix.cases_NMC is None else split_testings(matrix) for matrix in matrices]
-
-
 def searched_of(train: list[PassMatrix], config: EvolveConfig) -> list[PassMatrix]:
     """What programs are scored on during a search on these problems."""
     return searched(train, config.scoring.M) if config.views else train
 
 
 def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: bool) -> Seeds:
-    """Usable problems, split by name and seed: those that every evaluator and leaderboard of the search scores on.
+    """Usable problems with columns of what is ranked, split by name and seed: those that every evaluator and
+    leaderboard of the search scores on.
 
     Raises:
         UsageError: as `prepare`.
     """
-    scoring, (matrices, repeated) = config.scoring, with_tasks(matrices)
+    scoring = config.scoring
+    matrices, repeated = with_tasks([in_unit(one, scoring.unit) for one in matrices])
     lacking = [_left_out(matrix, scoring) for matrix in matrices]
     usable = [matrix for matrix, why in zip(matrices, lacking, strict=True) if why is None]
     left_out = {matrix.problem_id: why for matrix, why in zip(matrices, lacking, strict=True) if why is not None}
@@ -183,8 +172,8 @@ def _seal(matrix: PassMatrix) -> Json:
 
 
 def _size(matrix: PassMatrix) -> tuple[int, int]:
-    """Solutions with a human verdict, and testings."""
-    return sum(letter in JUDGED_VERDICTS for letter in _human(matrix)), matrix.verdicts_MN.shape[1]
+    """Solutions with a human verdict, and testings as drawn."""
+    return sum(letter in JUDGED_VERDICTS for letter in _human(matrix)), matrix.drawn
 
 
 def _human(matrix: PassMatrix) -> list[str]:

@@ -20,7 +20,7 @@ from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboar
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite, Json
-from evosyn.strategies import EVOLVED_BY, is_control, known_names, known_rules, load_known, load_strategy
+from evosyn.strategies import EVOLVED_BY, RANKS, is_control, known_names, known_rules, load_known, load_strategy
 from evosyn.strategies.genome import TIE_METRIC
 from evosyn.strategies.known import CONTROLS
 from evosyn.synthesis.search.config import EvolveConfig
@@ -161,6 +161,7 @@ def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, si
         f"Balanced accuracy of the chosen testing, held out: {score_text(balanced)}. "
         f"Found in {state.report()['evaluations']} evaluations.",
     ]
+    lines.append(RANKS.format(unit=found.heldout.config.unit))
     if choice.kind != EVOLVED:
         lines.append(f"It is {choice.told}.")
     if simulated:

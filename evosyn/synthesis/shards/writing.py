@@ -39,7 +39,7 @@ class SealedRows:
         """
         import pyarrow.parquet  # type: ignore[import-untyped]
 
-        counted, totals = Counted(Figures(), Shifts(inputs.evolved_on), LackCount()), Counter[str]()
+        counted, totals = Counted(Figures(), Shifts(inputs.evolved_on, inputs.unit), LackCount()), Counter[str]()
         for seal in self._seals():
             counted.figures.merge(seal.figures)
             counted.lacks.merge(seal.lacks)

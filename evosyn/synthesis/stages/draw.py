@@ -70,7 +70,7 @@ class DrawPool:
         return instance
 
     def _is_settled(self, judged: Instance) -> bool:
-        adaptive, matrix, decision = self._config.adaptive, judged.matrix, judged.decision
+        adaptive, matrix, decision = self._config.adaptive, judged.ranked, judged.decision
         if adaptive is None or matrix is None or decision is None:
             return True
         return outlook(matrix, decision, adaptive) is not Outlook.OPEN

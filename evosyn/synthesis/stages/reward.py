@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evosyn.chat import Reply, Request
+from evosyn.evaluators.columns import DistinctCase, ranked_cases
 from evosyn.ports import Crossexec, Domain, Sandbox, Teacher
 from evosyn.records import PassMatrix, Pool, Ranking, Testing, Verdict
 from evosyn.running.batches import Batches
@@ -20,19 +21,23 @@ from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.enlarge import FEWEST_AGREEING, Enlarger
 from evosyn.synthesis.generate import attempted, inputs_requests, rejects_of
-from evosyn.synthesis.instance import Instance
+from evosyn.synthesis.instance import Instance, testing_size
 from evosyn.synthesis.prune import Choice
-from evosyn.synthesis.reward import Reward, agreed, distinct, top_solutions
+from evosyn.synthesis.reward import Reward, agreed, distinct, parts_of, top_solutions
 from evosyn.synthesis.usable import Kind
 
 CONTRADICTED = "example-contradicted"
+NOT_JOINED = "cases-not-joined"
 
 
 class RankedInstance(NamedTuple):
     """An instance that a setting keeps, with all that its reward is made from.
 
     Attributes:
+        matrix: with the columns that were ranked.
         top: different solutions of the highest score that pass the chosen testing, the best one first.
+        testing: place of the testing as drawn that was chosen, or that holds the chosen case.
+        cases: what the columns are, where these are cases.
         inputs: large ones; None where there are none.
     """
 
@@ -43,6 +48,8 @@ class RankedInstance(NamedTuple):
     ranking: Ranking
     choice: Choice
     top: tuple[int, ...]
+    testing: int
+    cases: Sequence[DistinctCase] = ()
     inputs: Testing | None = None
 
 
@@ -81,16 +88,17 @@ class MakeReward:
         return await self._made(ranked)
 
     def _ranked(self, instance: Instance) -> RankedInstance | None:
-        pool, matrix, decision, ranking = instance.pool, instance.matrix, instance.decision, instance.ranking
+        pool, matrix, decision, ranking = instance.pool, instance.ranked, instance.decision, instance.ranking
         if pool is None or matrix is None or decision is None or not isinstance(ranking, Ranking):
             return None
         if decision.chosen is None:
             return None
         top = top_solutions(matrix, ranking, decision.chosen).tolist()
         different = tuple(distinct(matrix, [decision.chosen.best, *top]))
-        return RankedInstance(
-            instance, pool, self._domains[pool.problem.domain], matrix, ranking, decision.chosen, different
-        )
+        cases = ranked_cases(drawn) if instance.unit == "case" and (drawn := instance.matrix) is not None else ()
+        domain = self._domains[pool.problem.domain]
+        testing = decision.chosen.testing if (first := instance.chosen_testing) is None else first
+        return RankedInstance(instance, pool, domain, matrix, ranking, decision.chosen, different, testing, cases)
 
     async def _with_inputs(self, ranked: RankedInstance) -> RankedInstance:
         instance, problem = ranked.instance, ranked.pool.problem
@@ -123,18 +131,22 @@ class MakeReward:
         """The instance with its reward.
 
         Args:
-            reward: what was joined; None where the chosen testing pays alone.
+            reward: what was joined; None where the chosen testing, as it was drawn, pays alone.
             found: what all solutions got from what was joined, if it was, and from the stated examples, if any.
         """
-        n = one.choice.testing
-        alone = Reward(one.pool.testings[n], "".join(one.matrix.verdicts_MN[:, n]), (n,))
+        n, drawn = one.testing, one.instance.matrix
+        alone = None if drawn is None else Reward(one.pool.testings[n], "".join(drawn.verdicts_MN[:, n]), (n,))
+        if one.cases and alone is not None and alone.letters[one.choice.best] != Verdict.PASS.value:
+            alone = None  # the trusted case is one of a testing that the best solution fails
         if found is None:
-            return replace(one.instance, reward=alone)
+            return self._kept(one, one.instance, alone)
         letters = ["".join(column) for column in found.verdicts_MN.T]
         usage = one.instance.usage.plus(Usage(cells=found.verdicts_MN.size))
         joined = None if reward is None else replace(reward, letters=letters.pop(0))
         good = [] if joined is None else [m for m in one.top if joined.letters[m] == Verdict.PASS.value]
-        made = replace(one.instance, usage=usage, reward=joined if good else alone)
+        refused = joined is not None and not good and bool(one.cases)
+        kept = joined if good else None if refused else alone
+        made = self._kept(one, replace(one.instance, usage=usage), kept)
         best = good[0] if good else one.choice.best
         if best != one.choice.best and made.decision is not None:  # of those that share the top, one that is paid
             made = replace(made, decision=replace(made.decision, chosen=replace(one.choice, best=best)))
@@ -143,11 +155,21 @@ class MakeReward:
         detail = f"the best solution gets {letters[0][best]} from the examples that stand in the statement"
         return made.drop("reward", CONTRADICTED, detail)
 
+    def _kept(self, one: RankedInstance, instance: Instance, reward: Reward | None) -> Instance:
+        """The instance with its reward, dropped where cases are trusted and no testing of these is passed."""
+        if reward is not None:
+            return replace(instance, reward=reward)
+        count = len(one.instance.decision.columns) if one.instance.decision is not None else 0
+        return instance.drop("reward", NOT_JOINED, f"the best solution passes {count} cases and no testing of these")
+
     def _joined(self, one: RankedInstance) -> Reward | None:
         """The agreed cases in one testing, with the large ones, its letters not known yet; None where that is no more
-        than the chosen testing."""
-        chosen, domain = one.pool.testings[one.choice.testing], one.domain
-        parts = agreed(one.matrix, one.ranking, one.choice, self._config)
+        than a testing as it was drawn."""
+        chosen, domain, decision = one.pool.testings[one.testing], one.domain, one.instance.decision
+        if one.cases and decision is not None:
+            parts = parts_of(one.cases, decision.columns if self._config.union else decision.columns[:1])
+        else:
+            parts = agreed(one.matrix, one.ranking, one.choice, self._config)
         plain = self._enlarger.listed(domain, one.pool.problem, [one.pool.testings[part.testing] for part in parts])
         kept = [
             (testing, part)
@@ -157,7 +179,9 @@ class MakeReward:
         solutions = [one.pool.solutions[m] for m in one.top]
         large = [] if one.inputs is None else self._enlarger.agreed(domain, one.pool.problem, solutions, one.inputs)
         large = [testing for testing in large if testing.kind == chosen.kind]
-        if not kept or kept[0][1].testing != one.choice.testing or len(kept) + len(large) == 1:
+        if not kept or kept[0][1].testing != one.testing:
+            return None
+        if len(kept) + len(large) == 1 and not (one.cases and kept[0][1].places != tuple(range(testing_size(chosen)))):
             return None
         joined = domain.join([*((testing, part.places) for testing, part in kept), *((one, (0,)) for one in large)])
         if joined is None:

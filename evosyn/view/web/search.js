@@ -42,9 +42,10 @@ function grids(view) {
 // What two strategies chose on a seed where they differ.
 function duel(one, mine, other) {
   const right = (yes) => h("span", { class: "pill " + (yes ? "yes" : "no") }, yes ? "right" : "wrong");
-  const at = (chosen) => `?best=${chosen.best}&worst=${chosen.worst}&testing=${chosen.testing}`;
+  const at = (chosen) => `?best=${chosen.best}&worst=${chosen.worst}${chosen.testing === null ? "" : `&testing=${chosen.testing}`}`;
+  const named = (chosen) => chosen.testing === null ? "none" : `t${chosen.testing}${chosen.joined > 1 ? ` and ${chosen.joined - 1} joined with it` : ""}`;
   const solution = (chosen, place, yes) => cell(link("matrix/" + one.problem, "s" + place, at(chosen)), " ", right(yes));
-  const testing = (chosen) => cell(link("matrix/" + one.problem, "t" + chosen.testing, at(chosen)), ` accepts ${chosen.accepts} of ${one.solutions}, agrees with the human one on ${chosen.agrees}`);
+  const testing = (chosen) => cell(link("matrix/" + one.problem, named(chosen), at(chosen)), ` accepts ${chosen.accepts} of ${one.solutions}, agrees with the human one on ${chosen.agrees}`);
   const won = one.ours > one.theirs;
   return h("div", { class: "duel" }, h("h3", {}, h("span", { class: "pill " + (won ? "yes" : "no") }, won ? "won" : "lost"), link("matrix/" + one.problem, one.problem),
     ` ${figure(one.ours, 2)} against ${figure(one.theirs, 2)}`), scroll(h("table", {}, h("thead", {}, h("tr", {}, ["", mine, other].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {},
