@@ -292,7 +292,7 @@ def _batches(path: str | Path, setting: str, columns: list[str] | None = None) -
 def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]) -> Path:
     """Write one setting atomically to `directory/dataset/SETTING.parquet`; the same rows give the same bytes."""
     import pyarrow
-    import pyarrow.parquet
+    import pyarrow.parquet  # type: ignore[import-untyped]
 
     path = Path(directory) / "dataset" / f"{setting}.parquet"
     schema = arrow_schema()
