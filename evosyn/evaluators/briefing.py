@@ -80,6 +80,9 @@ class Briefer:
             "values": any(one.values_NMC is not None for one in evidences),
             "verdicts": any(one.verdicts_MN is not None for one in evidences),
             "similarity": any(one.solution_similarity_MM is not None for one in evidences),
+            "logprobs": any(
+                one.solution_logprob_M is not None or one.testing_logprob_N is not None for one in evidences
+            ),
         }
         return {"always", *(name for name, there in found.items() if there)}
 
@@ -113,6 +116,7 @@ class Briefer:
             "values": "values are there",
             "verdicts": "verdict letters are there",
             "similarity": "solution_similarity and testing_similarity are there",
+            "logprobs": "log-probabilities are there (solution_logprob, testing_logprob)",
         }
         hasnt = {
             "cases": "every testing is one single check (cases says no more than passed)",
@@ -125,6 +129,7 @@ class Briefer:
             "values": "values is None",
             "verdicts": "verdicts is None",
             "similarity": "solution_similarity and testing_similarity are None",
+            "logprobs": "solution_logprob and testing_logprob are None",
         }
         said = [has[name] if name in self.present else hasnt[name] for name in has]
         return (

@@ -179,7 +179,7 @@ def test_the_contract_names_all_that_evidence_has_and_all_that_may_be_imported()
 def test_directions_need_only_what_a_briefer_looks_for(evaluator: SeedConsistency) -> None:
     needs = {line.partition(": ")[0] for line in DIRECTIONS.splitlines()}
     known = {"always", "cases", "copies", "durations", "groups", "texts", "statement", "calls", "values", "verdicts",
-             "similarity"}  # fmt: skip
+             "similarity", "logprobs"}  # fmt: skip
     assert needs <= known
     assert Briefer(evaluator.draws, evaluator.oracle_E, ["x: y"]).present <= known
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evosyn.evaluators.behaviour import axes_named, behaviour_of
@@ -206,6 +206,7 @@ def test_of_a_large_pool_no_draw_shows_more_than_the_stated_number() -> None:
 @given(recorded(), st.integers(0, 2**32))
 def test_who_ranks_testings_is_asked_of_the_first_one_alone(matrix: PassMatrix, seed: int) -> None:
     """What cases a matrix recorded, and what is vacuous, is nothing to the criteria there."""
+    assume(matrix.known_MN.any())
     config = ConsistencyConfig(unit="testing")
     draws, plain = (make_draws([one], config) for one in (matrix, replace(matrix, cases_NMC=None, meta={})))
     rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ FIELDS = {
     **{name: f"{name}_MN" for name in ("passed", "known")},
     "cases": "cases_NMC",
     "copies": "copies_M",
+    "replies": "replies_N",
 }
 FIELDS |= {"solution_groups": "solution_group_M", "testing_groups": "testing_group_N"}
 FIELDS |= MAYBE
