@@ -21,17 +21,17 @@ class _Purpose(NamedTuple):
     start: int
 
 
-OTHERS = _Purpose("proposers.params", 4096)
+OTHERS = _Purpose("sampling.strategy", 4096)
 PURPOSES: Mapping[str, _Purpose] = {
-    "problem": _Purpose("problem.params", 2048),
-    "solution": _Purpose("draw.solution", 2048),
-    "testing": _Purpose("draw.testing", 2048),
-    "inputs": _Purpose("draw.inputs", 2048),
+    "problem": _Purpose("sampling.problem", 2048),
+    "solution": _Purpose("sampling.solution", 2048),
+    "testing": _Purpose("sampling.testing", 2048),
+    "inputs": _Purpose("sampling.inputs", 2048),
     "environment": _Purpose("author.sampling", 8192),
     **dict.fromkeys(("judge-code", "judge-questions", "review"), _Purpose("judging.sampling", 4096)),
     "revision": _Purpose("judging.sampling", 8192),
     **dict.fromkeys(("solver", "verifier"), _Purpose("crosscheck.sampling", 4096)),
-    "variation": _Purpose("proposers.params", 8192),
+    "variation": _Purpose("proposers.sampling", 8192),
     **dict.fromkeys(("world-tools", "world-tables"), _Purpose("sampling", 8192)),
     "world-debug": _Purpose("tools.sampling", 4096),
 }

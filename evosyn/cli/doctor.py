@@ -183,10 +183,10 @@ def _gpu() -> Finding:
 
 def _model(model: str, options: dict[str, str]) -> Iterator[Finding]:
     """Two questions to a model: does it answer with our parameters, and does it keep to a JSON schema?"""
+    from evosyn.configs.sampling import SamplingConfig
     from evosyn.ports import TeacherTools
-    from evosyn.synthesis.generate import DrawConfig
 
-    tools, params = TeacherTools(), DrawConfig().solution
+    tools, params = TeacherTools(), SamplingConfig().solution
     try:
         answers = asyncio.run(_questions(model, options, tools, params))
     except UsageError:

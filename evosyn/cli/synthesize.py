@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @preset_option
 @flag(
     "--adaptive",
-    "draw.adaptive",
+    "sampling.adaptive",
     "Start small, stop settled and hopeless problems, grow the others.",
     type=click.UNPROCESSED,
     flag_value={},
@@ -87,7 +87,7 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     inputs = _inputs(Path(str(config.run)), config.seeds, config.filter.unit)
     if inputs.standing is not None and inputs.standing.warning:
         echo(f"warning: {inputs.standing.warning}", err=True)
-    known = None if config.draw.adaptive is not None else inputs.evolved_on
+    known = None if config.sampling.adaptive is not None else inputs.evolved_on
     if known is not None and (unlike := known.unlike(config.solutions, config.testings)):
         echo(f"warning: {unlike}", err=True)
     limits = config.execute.limits

@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
+from evosyn.configs.sampling import AdaptiveConfig
 from evosyn.records import PassMatrix
 from evosyn.synthesis.prune import Decision
 
@@ -25,27 +25,6 @@ class Outlook(StrEnum):
     SETTLED = "settled"
     HOPELESS = "hopeless"
     OPEN = "open"
-
-
-class AdaptiveConfig(BaseModel):
-    """When to stop.
-
-    Attributes:
-        start: solutions and testings of the first round.
-        growth: factor of both from round to round.
-        support: testings that must accept exactly the same solutions as the chosen one, itself included; where cases
-            are ranked, replies with a case that accepts exactly those that the joined ones accept. More than 1 finds a
-            right best solution more often, for more calls.
-        give_up: solutions and testings from which a problem without any variation is hopeless; less saves executions
-            where models are strong, and loses problems where they are weak.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    start: int = Field(default=4, ge=2)
-    growth: float = Field(default=2.0, gt=1.0, le=4.0)
-    support: int = Field(default=1, ge=1)
-    give_up: int = Field(default=16, ge=2)
 
 
 class Size(NamedTuple):

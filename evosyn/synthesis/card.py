@@ -159,8 +159,8 @@ def _distribution_table(report: Mapping[str, Json]) -> str:
 def how_made(inputs: Inputs, config: SynthesizeConfig, asked: Asked, protection: Protection) -> dict[str, str]:
     """The lines of the card on how the data was made."""
     ranked_by, dedup = strategy_id(inputs.strategy), config.filter.dedup
-    draw = config.draw
-    asked_with = {"problem": config.problem.params, "solution": draw.solution, "testing": draw.testing}
+    own = config.sampling
+    asked_with = {"problem": own.problem, "solution": own.solution, "testing": own.testing.model_dump()}
     benchmarks = ", ".join(Path(spec.partition("::")[0]).name for spec in config.filter.decontaminate.files)
     return {
         "teacher": f"`{asked.names}`" + (" (SIMULATED)" if asked.simulated else ""),

@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evosyn.configs.sampling import SynthesisSampling
 from evosyn.limits import LimitsConfig
 from evosyn.records import Json, Unit
 from evosyn.synthesis.decontaminate import DecontaminateConfig
 from evosyn.synthesis.dedup import DedupConfig
-from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.problems import ProblemConfig
 from evosyn.synthesis.prune import PruneConfig
 from evosyn.synthesis.reward import AgreementConfig
@@ -78,7 +78,7 @@ class SynthesizeConfig(BaseModel):
     seeds: str | None = None
     workbench: WorkbenchConfig = WorkbenchConfig()
     problem: ProblemConfig = ProblemConfig()
-    draw: DrawConfig = DrawConfig()
+    sampling: SynthesisSampling = SynthesisSampling()
     execute: ExecuteConfig = ExecuteConfig()
     filter: FilterConfig = FilterConfig()
     shards: ShardsConfig = ShardsConfig()

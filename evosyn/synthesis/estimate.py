@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evosyn.chat import Reply, Request
+from evosyn.configs.sampling import SamplingConfig
 from evosyn.ports import Domain, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.examples import example_for
-from evosyn.synthesis.generate import DrawConfig, Want, draw_pool
+from evosyn.synthesis.generate import Want, draw_pool
 from evosyn.synthesis.problems import Briefs, make_problem
 from evosyn.synthesis.usable import Kind
 
@@ -133,7 +134,7 @@ class Sampling:
     async def problem(self, index: int, attempt: int, request: Request) -> Reply:  # noqa: ARG002
         return await self._kept("problem", request)
 
-    async def pool(self, problem: Problem, domains: Mapping[str, Domain], want: Want, config: DrawConfig) -> None:
+    async def pool(self, problem: Problem, domains: Mapping[str, Domain], want: Want, config: SamplingConfig) -> None:
         """The first solutions and testings of a problem, of all that the run wants."""
 
         async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
@@ -152,7 +153,7 @@ async def sample(
 ) -> Sampled:
     """Ask for two problems, and two solutions and two testings of each; the teacher is closed afterwards."""
     briefs = Briefs(
-        seeds, config.problem, SeedTree(config.seed).child("synthesize", "problems"), domains, config.draw.manner
+        seeds, config.problem, SeedTree(config.seed).child("synthesize", "problems"), domains, config.sampling
     )
     asking = Sampling(teacher)
 
@@ -161,11 +162,11 @@ async def sample(
         domain = domains[brief.seeds[0].domain]
         made = await make_problem(brief, briefs, domain, asking.problem, config.problem, simulated=teacher.simulated)
         if made.problem is not None:
-            shown = example_for(made.problem, domains[made.problem.domain], brief.seeds, config.draw)
+            shown = example_for(made.problem, domains[made.problem.domain], brief.seeds, config.sampling)
             want = Want(
                 config.solutions, config.testings, teacher.simulated, example=shown, limits=config.execute.limits
             )
-            await asking.pool(made.problem, domains, want, config.draw)
+            await asking.pool(made.problem, domains, want, config.sampling)
 
     try:
         await asyncio.gather(*(one(index) for index in range(min(PROBES, config.problems))))
@@ -185,9 +186,9 @@ def estimate(config: SynthesizeConfig, sampled: Sampled, concurrency: int) -> di
     """
     slots = {
         "problem": (1, config.problem.attempts),
-        "solution": (config.solutions, config.draw.attempts),
-        "testing": (config.testings, config.draw.attempts),
-        **({"inputs": (1, config.draw.attempts)} if sampled.large else {}),
+        "solution": (config.solutions, config.sampling.attempts),
+        "testing": (config.testings, config.sampling.attempts),
+        **({"inputs": (1, config.sampling.attempts)} if sampled.large else {}),
     }
     phases = {
         purpose: sampled.phase(purpose, config.problems * count, config.problems * count * attempts)
@@ -197,4 +198,4 @@ def estimate(config: SynthesizeConfig, sampled: Sampled, concurrency: int) -> di
         phases = {"check": Phase(1 + len(config.also), 1 + len(config.also)), **phases}
     executions = config.problems * config.solutions * (config.testings + FURTHER * sampled.large)
     found = figures(phases, sampled, problems=config.problems, executions=executions, concurrency=concurrency)
-    return {**found, "adaptive": config.draw.adaptive is not None}
+    return {**found, "adaptive": config.sampling.adaptive is not None}

@@ -11,20 +11,17 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, TypeVar
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TypeAlias, TypeVar
 
 from evosyn.agents.episodes import EpisodeActor
-from evosyn.chat import SAMPLE_STRIDE, Form, Manner, Reply, Request, roomier
-from evosyn.configs.section import SAMPLED, Sampling
+from evosyn.chat import SAMPLE_STRIDE, Reply, Request, roomier
+from evosyn.configs.sampling import SamplingConfig
 from evosyn.dataset import Reject
 from evosyn.domains.python.reading import LOST
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing
-from evosyn.synthesis.adaptive import AdaptiveConfig
 from evosyn.synthesis.examples import NO_EXAMPLE, Example, example_for
 from evosyn.synthesis.likelihood import solution_details, testing_detail
 from evosyn.synthesis.usable import Kind, named_reason, read_reply, unstorable
@@ -34,47 +31,6 @@ R = TypeVar("R", Solution, Testing)
 
 Ask: TypeAlias = Callable[[Kind, int, int, Request], Awaitable[Reply]]
 """Answers (kind, slot, attempt, request): straight from a teacher, or from a journal first."""
-
-
-class DrawConfig(BaseModel):
-    """How solutions and testings are drawn.
-
-    Attributes:
-        solution, testing: sampling parameters given to the teacher with each request; after a reply that was cut
-            the next attempt has more room.
-        inputs: the same for large inputs.
-        form: in which testings are asked for; what comes is read in any form.
-        example: what a request for a testing shows: `seed` a right test of the problem itself, of its human testing or
-            else of its statement (it is then no label, and in a reply no evidence); `other` testings of other problems
-            (Du 2025, figure 6), as `seed` does for a problem without such a test; `none` nothing.
-        examples: how many other problems are shown at most, those whose statements are most like this one's.
-        style: `brief` asks in short words, for models that do not reason first, and all testings alike.
-        views: ask each testing of a problem to look at something else (`Domain.views`).
-        temperatures: of the solutions, slot by slot in turn, in place of that in `solution`; empty for one for all.
-        attempts: how often one slot is asked before it stays empty.
-        in_flight: problems drawn at once by `draw_pools`.
-        adaptive: draw in rounds and stop early; None draws all at once. Only `evosyn synthesize` knows rounds.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    solution: Sampling = Field(default_factory=lambda: dict(SAMPLED))
-    testing: Sampling = Field(default_factory=lambda: dict(SAMPLED))
-    inputs: Sampling = Field(default_factory=lambda: dict(SAMPLED))
-    form: Form = "asserts"
-    example: Literal["none", "seed", "other"] = "seed"
-    examples: int = Field(default=2, ge=0, le=10)
-    style: Literal["full", "brief"] = "full"
-    views: bool = True
-    temperatures: tuple[float, ...] = ()
-    attempts: int = Field(default=2, ge=1, le=10)
-    in_flight: int = Field(default=16, ge=1)
-    adaptive: AdaptiveConfig | None = None
-
-    @property
-    def manner(self) -> Manner:
-        """How the domain is to ask."""
-        return Manner(self.form, self.style == "brief")
 
 
 @dataclass(frozen=True)
@@ -139,7 +95,7 @@ def draw_pools(
     *,
     solutions: int,
     testings: int,
-    config: DrawConfig | None = None,
+    config: SamplingConfig | None = None,
     on_done: Callable[[int, Drawn], None] | None = None,
 ) -> list[Pool]:
     """Draw a pool for each problem; blocks, running its own event loop.
@@ -159,7 +115,7 @@ def draw_pools(
         BudgetSpent, TeacherUnavailable: from the teacher.
     """
     want = Want(solutions, testings, teacher.simulated)
-    return asyncio.run(drawn_pools(problems, teacher, domains, want, config or DrawConfig(), on_done))
+    return asyncio.run(drawn_pools(problems, teacher, domains, want, config or SamplingConfig(), on_done))
 
 
 async def drawn_pools(
@@ -167,7 +123,7 @@ async def drawn_pools(
     teacher: Teacher,
     domains: Mapping[str, Domain],
     want: Want,
-    config: DrawConfig,
+    config: SamplingConfig,
     on_done: Callable[[int, Drawn], None] | None = None,
     others: Sequence[Problem] = (),
 ) -> list[Pool]:
@@ -179,7 +135,7 @@ async def drawn_pools(
     for problem in problems:
         if problem.domain not in domains:
             raise UsageError(f"problem {problem.problem_id!r}: unknown domain {problem.domain!r}")
-    gate = asyncio.Semaphore(config.in_flight)
+    gate = asyncio.Semaphore(config.concurrency)
 
     async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
         return await teacher.complete(request)
@@ -219,7 +175,7 @@ class Want:
     actors: Mapping[str, EpisodeActor] = field(default_factory=dict)
 
 
-async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, config: DrawConfig) -> Drawn:
+async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, config: SamplingConfig) -> Drawn:
     """Draw the slots of one problem concurrently."""
     kinds: list[tuple[Kind, int]] = [
         *(("solution", want.first_solution + slot) for slot in range(want.solutions)),
@@ -247,7 +203,7 @@ def with_detail(made: R, more: Mapping[str, Json]) -> R:
 
 
 async def _draw_slot(
-    problem: Problem, domain: Domain, ask: Ask, kind: Kind, slot: int, want: Want, config: DrawConfig
+    problem: Problem, domain: Domain, ask: Ask, kind: Kind, slot: int, want: Want, config: SamplingConfig
 ) -> Slot:
     if kind == "solution" and problem.domain in want.actors:
         return await _draw_episode(problem, domain, ask, slot, want, config)
@@ -267,7 +223,7 @@ async def _draw_slot(
         detail={
             "slot": slot,
             "attempt": last.attempt,
-            **({"example": want.example.name, "form": config.form} if kind == "testing" else {}),
+            **({"example": want.example.name, "form": config.testing.form} if kind == "testing" else {}),
         },
     )
     made = replace(drawn.value, provenance=provenance)
@@ -297,7 +253,9 @@ async def attempted(
     return Slot(None, tuple(attempts))
 
 
-async def _draw_episode(problem: Problem, domain: Domain, ask: Ask, slot: int, want: Want, config: DrawConfig) -> Slot:
+async def _draw_episode(
+    problem: Problem, domain: Domain, ask: Ask, slot: int, want: Want, config: SamplingConfig
+) -> Slot:
     """A slot that an agent fills; its attempts are the replies of all of its turns."""
     attempts: list[Attempt] = []
     for number in range(config.attempts):
@@ -326,18 +284,22 @@ async def _draw_episode(problem: Problem, domain: Domain, ask: Ask, slot: int, w
 
 
 def _request(
-    problem: Problem, domain: Domain, kind: Kind, slot: int, sample: int, want: Want, config: DrawConfig
+    problem: Problem, domain: Domain, kind: Kind, slot: int, sample: int, want: Want, config: SamplingConfig
 ) -> Request:
     conditions = domain.conditions(kind, want.limits)
     limits = f"## Limits\n{conditions}" if conditions else ""
     if kind == "solution":
         return domain.ask(kind, problem, sample, _params(config, slot), (), config.manner).followed_by(limits)
-    request = domain.ask(kind, problem, sample, config.testing, want.example.problems, config.manner)
+    request = domain.ask(kind, problem, sample, config.testing.params, want.example.problems, config.manner)
     if config.manner.brief:  # short tests are none that limits or views would change
         return request
-    views = domain.views() if config.views else ()
+    views = domain.views() if config.prompt_hints else ()
     view = f"## What these tests are for\n{views[slot % len(views)]}" if views else ""
-    bare = domain.ask(kind, problem, sample, config.testing, (), config.manner) if want.example.problems else request
+    bare = (
+        domain.ask(kind, problem, sample, config.testing.params, (), config.manner)
+        if want.example.problems
+        else request
+    )
     optional = (added(request.messages[-1].content, bare.messages[-1].content), view)
     return replace(request.followed_by(limits, view), optional=tuple(filter(None, optional)))
 
@@ -354,15 +316,7 @@ def _alike(one: Iterable[str], other: Iterable[str]) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def inputs_requests(problem: Problem, domain: Domain, config: DrawConfig, limits: Limits) -> Iterator[Request]:
-    """The requests for large inputs of a problem, an attempt each."""
-    conditions = domain.conditions("inputs", limits)
-    said = f"## Limits\n{conditions}" if conditions else ""
-    for number in range(config.attempts):
-        yield domain.ask("inputs", problem, number * SAMPLE_STRIDE, config.inputs, (), config.manner).followed_by(said)
-
-
-def _params(config: DrawConfig, slot: int) -> dict[str, Json]:
+def _params(config: SamplingConfig, slot: int) -> dict[str, Json]:
     if not config.temperatures:
         return config.solution
     return {**config.solution, "temperature": config.temperatures[slot % len(config.temperatures)]}

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.chat import SAMPLE_STRIDE, USUAL, Manner, Reply, Request, roomier
-from evosyn.configs.section import SAMPLED, Sampling
+from evosyn.chat import SAMPLE_STRIDE, Reply, Request, roomier
+from evosyn.configs.sampling import SynthesisSampling
 from evosyn.errors import UsageError
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
@@ -33,7 +33,6 @@ class ProblemConfig(BaseModel):
 
     Attributes:
         examples: seeds shown in one prompt, all of one domain.
-        params: sampling parameters given to the teacher; after a reply that was cut the next attempt has more room.
         attempts: how often a problem is asked for before it is dropped.
         vary: append one wish of each kind that the domain has (`Domain.wishes`), drawn for each problem.
         domains: domains to make problems of; empty for those of the seeds.
@@ -43,7 +42,6 @@ class ProblemConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     examples: int = Field(default=3, ge=1, le=20)
-    params: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     attempts: int = Field(default=3, ge=1, le=10)
     vary: bool = True
     domains: tuple[str, ...] = ()
@@ -97,7 +95,7 @@ class Briefs:
         config: ProblemConfig,
         tree: SeedTree,
         domains: Mapping[str, Domain],
-        manner: Manner = USUAL,
+        sampling: SynthesisSampling | None = None,
     ) -> None:
         held = sorted({seed.domain for seed in seeds})
         wanted = config.domains or held
@@ -108,7 +106,7 @@ class Briefs:
             )
         self._seeds = [seed for seed in seeds if seed.domain in wanted]
         self._wishes = {name: domains[name].wishes() if config.vary else {} for name in wanted}
-        self._config, self._manner = config, manner
+        self._config, self._sampling = config, sampling or SynthesisSampling()
         self._tree = tree
 
     def brief(self, index: int) -> Brief:
@@ -125,7 +123,7 @@ class Briefs:
     def request(self, brief: Brief, domain: Domain, attempt: int) -> Request:
         """The domain's request for this brief, with the wishes at the end of its last message."""
         sample = brief.index + attempt * SAMPLE_STRIDE * SAMPLE_STRIDE
-        request = domain.ask("problem", None, sample, self._config.params, brief.seeds, self._manner)
+        request = domain.ask("problem", None, sample, self._sampling.problem, brief.seeds, self._sampling.manner)
         if not brief.wishes:
             return request
         listed = "\n".join(f"- {SENTENCES.get(name, '{}').format(wish)}" for name, wish in brief.wishes.items())

@@ -10,10 +10,10 @@ import pytest
 from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
+from evosyn.configs.sampling import SamplingConfig
 from evosyn.errors import UsageError
 from evosyn.pools import load_pools, write_pools
 from evosyn.ports import AgentTools, PluginConfig
-from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.search.drawing import Wanted, draw_seeds
 from evosyn.text.tool_calls import ToolCall
 from evosyn.trajectories import trajectory_of
@@ -113,7 +113,7 @@ def test_a_problem_that_the_machine_cannot_pose_is_left_out_by_name(problem, mon
     with ScriptedServer(says("Act: finish")) as server:
         teacher = TeacherConfig(model="openai/scripted", base_url=server.base_url, api_key_env="PATH", retries=0)
         with Workbench(WorkbenchConfig(teacher=teacher)) as bench:
-            wanted = Wanted(2, 0, DrawConfig(attempts=1), bench.actors([needy, problem]))
+            wanted = Wanted(2, 0, SamplingConfig(attempts=1), bench.actors([needy, problem]))
             found = draw_seeds([needy, problem], bench.teacher(), bench.domains, wanted, on_done=lambda: told.append(1))
     assert [len(pool.solutions) for pool in found.pools] == [0, 2] and len(told) == 2
     (row,) = found.rejects

@@ -11,8 +11,9 @@ import pytest
 from simulation.scripted_server import Refusal, ScriptedServer
 
 from evosyn.agents.dialects import CUT, HINT, LONGEST_SEEN, read_action
+from evosyn.configs.sampling import SamplingConfig
 from evosyn.errors import SandboxUnavailable, TeacherUnavailable
-from evosyn.synthesis.generate import DrawConfig, Want, drawn_pools
+from evosyn.synthesis.generate import Want, drawn_pools
 from evosyn.trajectories import trajectory_of
 from evosyn.workbench import AgentConfig, TeacherConfig, Workbench, WorkbenchConfig
 
@@ -42,7 +43,7 @@ def episodes(problem, server_url, out=None, *, many=1, dialect="text", agent=Non
         want = Want(many, 0, actors=bench.actors([problem]))
         try:
             await drawn_pools(
-                [problem], opened, bench.domains, want, DrawConfig(attempts=1), lambda _, one: drawn.append(one)
+                [problem], opened, bench.domains, want, SamplingConfig(attempts=1), lambda _, one: drawn.append(one)
             )
         finally:
             await opened.aclose()

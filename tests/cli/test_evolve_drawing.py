@@ -16,7 +16,14 @@ from evosyn.records import Pool, Problem, Testing
 from evosyn.strategies import load_known
 
 SMALL = ("-M", "4", "-N", "4", "--iterations", "3", "--proposer", "rewrite", "--json", "--allow-weak-sandbox")
-SETS = ("scoring.draws=2", "finalists=2", "islands.count=1", "pool.solutions=4", "pool.testings=4", "draw.attempts=2")
+SETS = (
+    "scoring.draws=2",
+    "finalists=2",
+    "islands.count=1",
+    "pool.solutions=4",
+    "pool.testings=4",
+    "sampling.attempts=2",
+)
 
 
 @pytest.fixture
@@ -75,7 +82,7 @@ def test_a_dead_endpoint_leaves_nothing_behind_and_the_same_command_goes_on(seed
 
 def test_dollars_of_drawing_are_part_of_the_report_and_of_the_limit(seeds, tmp_path):
     prices = ("--set", "workbench.teacher.price_in=0", "--set", "workbench.teacher.price_out=1000")
-    lengths = [f"{key}.max_tokens=60" for key in ("draw.solution", "draw.testing", "proposers.params")]
+    lengths = [f"{key}.max_tokens=60" for key in ("sampling.solution", "sampling.testing", "sampling.strategy")]
     prices += tuple(f"--set={one}" for one in lengths)
     with ScriptedServer(author) as server:
         stopped = evolve(seeds, tmp_path / "run", server.base_url, "--max-cost", "0.3", *prices)
@@ -100,7 +107,7 @@ def cut(body):
 
 
 def test_a_reply_that_was_cut_is_asked_for_once_more_with_more_room(seeds, tmp_path):
-    lengths = ("draw.solution", "draw.testing", "proposers.params")
+    lengths = ("sampling.solution", "sampling.testing", "sampling.strategy")
     short = [f"--set={key}.max_tokens={500}" for key in lengths]
     with ScriptedServer(author, refuse=[cut]) as server:
         ended = evolve(seeds, tmp_path / "run", server.base_url, *short)

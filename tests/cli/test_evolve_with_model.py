@@ -187,8 +187,8 @@ def test_a_search_whose_proposals_are_cut_says_which_key_gives_room_and_goes_on_
     with ScriptedServer(program, refuse=[cut]) as server:
         ended = evolve(pool_file, tmp_path / "out", server, *arguments)
         assert ended.returncode == 4
-        assert "truncated" in ended.stderr and "--set proposers.params.max_tokens=" in ended.stderr
-        again = evolve(pool_file, tmp_path / "out", server, *arguments, "--set", "proposers.params.max_tokens=20000")
+        assert "truncated" in ended.stderr and "--set sampling.strategy.max_tokens=" in ended.stderr
+        again = evolve(pool_file, tmp_path / "out", server, *arguments, "--set", "sampling.strategy.max_tokens=20000")
     assert again.returncode in (0, 1), again.stderr
     assert sum(step.step.waste == "truncated" for step in commits(tmp_path / "out")) == 3
 

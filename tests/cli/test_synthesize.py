@@ -27,7 +27,7 @@ SEED = {
     ("reasons", "kind", "told"),
     [
         (("reply-transport", "reply-server"), TeacherUnavailable, "See that the model answers"),
-        (("reply-truncated", "reply-server"), CheckFailed, "--set problem.params.max_tokens=16000. See why"),
+        (("reply-truncated", "reply-server"), CheckFailed, "--set sampling.problem.max_tokens=16000. See why"),
         (("reply-window-full", "reply-truncated"), CheckFailed, "Serve the model with a longer context"),
         (("reply-refused", "reply-bad-request"), CheckFailed, "dropped. See why"),
         (("too-few",), CheckFailed, "dropped. See why"),
@@ -95,7 +95,7 @@ def test_seeds_that_a_run_evolved_on_recorded_matrices_cannot_give_are_asked_for
     ("arguments", "message"),
     [
         (("--set", "filter.dedup.treshold=0.5"), "did you mean 'threshold'"),
-        (("--set", "draw.attempts=0"), "draw.attempts"),
+        (("--set", "sampling.attempts=0"), "sampling.attempts"),
         (("--model", "gpt-4o-mini"), "provider/name"),
         (("--model", "openai/x", "--teacher", TEACHER), "exclude each other"),
         (("--teacher", TEACHER, "--decontaminate", "none.jsonl"), "no such benchmark file"),

@@ -64,9 +64,9 @@ def test_table_1_is_one_command(source):
 
 def test_the_papers_synthesis_leaves_out_what_is_ours():
     config = load_config(SynthesizeConfig, preset="synthesize-paper")
-    assert (config.problem.examples, config.problem.vary, config.draw.views) == (1, False, False)
+    assert (config.problem.examples, config.problem.vary, config.sampling.prompt_hints) == (1, False, False)
     assert not (config.filter.reward.union or config.filter.reward.large or config.filter.reward.examples)
-    assert not load_config(EvolveConfig, preset="evolve-paper").draw.views
+    assert not load_config(EvolveConfig, preset="evolve-paper").sampling.prompt_hints
 
 
 @pytest.mark.parametrize("name", ["train", "distill"])

@@ -10,26 +10,35 @@ from evosyn.synthesis.search.config import EvolveConfig
 
 
 @pytest.mark.parametrize("kind", [EvolveConfig, SynthesizeConfig])
-@pytest.mark.parametrize("key", ["draw.solution", "draw.testing"])
+@pytest.mark.parametrize("key", ["sampling.solution", "sampling.testing"])
 def test_what_is_given_stands_over_the_defaults_and_null_sends_none(kind: type, key: str) -> None:
     config = load_config(kind, sets=[f"{key}.max_tokens=16000", f"{key}.temperature=null", f"{key}.top_p=0.9"])
-    given = getattr(config.draw, key.partition(".")[2])
+    told = {"solution": config.sampling.solution, "testing": config.sampling.testing.params}
+    given = told.pop(key.partition(".")[2])
     assert given == {"max_tokens": 16000, "temperature": None, "top_p": 0.9}
-    other = config.draw.testing if key.endswith("solution") else config.draw.solution
-    assert other == {"temperature": 1.0, "max_tokens": "auto"}
-    assert load_config(kind, sets=[f"{key}={given}".replace("None", "null")]).draw == config.draw
+    assert [*told.values()] == [{"temperature": 1.0, "max_tokens": "auto"}]
+    assert load_config(kind, sets=[f"{key}={given}".replace("None", "null")]).sampling == config.sampling
+
+
+@pytest.mark.parametrize("kind", [EvolveConfig, SynthesizeConfig])
+def test_the_form_of_testings_is_no_parameter_of_theirs(kind: type) -> None:
+    config = load_config(kind, sets=["sampling.testing.form=json", "sampling.testing.min_p=0.1"])
+    assert config.sampling.manner.form == "json"
+    assert config.sampling.testing.params == {"temperature": 1.0, "max_tokens": "auto", "min_p": 0.1}
+    with pytest.raises(UsageError, match=r"sampling\.testing.*max_tokens: a whole number"):
+        load_config(kind, sets=["sampling.testing.max_tokens=0"])
 
 
 def test_a_search_without_them_has_the_identity_that_it_had_before() -> None:
     plain = EvolveConfig().identity()
-    assert "params" not in plain["proposers"] and "draw" not in plain
-    hotter = load_config(EvolveConfig, sets=["proposers.params.temperature=1.2", "draw.solution.max_tokens=9"])
+    assert "sampling" not in plain
+    hotter = load_config(EvolveConfig, sets=["sampling.strategy.temperature=1.2", "sampling.solution.max_tokens=9"])
     assert hotter.identity() == plain, "an old run goes on with them"
 
 
 def test_a_search_draws_at_once() -> None:
-    with pytest.raises(UsageError, match="only evosyn synthesize draws in rounds"):
-        load_config(EvolveConfig, sets=["draw.adaptive.start=4"])
+    with pytest.raises(UsageError, match=r"sampling\.adaptive"):
+        load_config(EvolveConfig, sets=["sampling.adaptive.start=4"])
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ SIZES = ("--problems", "3", "-M", "3", "-N", "4")
 def synthesize(place: Path, *more: str, directory: Path = RECORDED, sizes: tuple[str, ...] = SIZES) -> Result:
     (place / "strategy.py").write_text(load_known("codet_gap"))
     line = [str(place / "strategy.py"), "--out", str(place / "data"), "--teacher", teacher(directory), *sizes]
-    line += ["--seeds", "builtin:python-seeds", "--quiet", "--set", "draw.example=other", *more]
+    line += ["--seeds", "builtin:python-seeds", "--quiet", "--set", "sampling.example=other", *more]
     return CliRunner().invoke(command, line)
 
 

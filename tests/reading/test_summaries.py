@@ -292,4 +292,4 @@ def test_paid_proposals_that_gave_no_program_are_among_the_reasons_with_what_hel
     found = of_search(report | {"proposers": {"explain": paid, "genetic": free}}, None, "", None)
     (said,) = [line for line in found.why if "gave no program" in line]
     assert said.startswith("7 of 8 proposals of explain gave no program: 6 x truncated, 1 x prose")
-    assert "--set proposers.params.max_tokens=16000" in said
+    assert "--set sampling.strategy.max_tokens=16000" in said

@@ -58,7 +58,7 @@ def test_a_large_matrix_without_any_variation_is_hopeless(value):
 
 FIXED = SynthesizeConfig(problems=30, solutions=12, testings=12)
 ADAPTIVE = SynthesizeConfig.model_validate(
-    {"problems": 30, "solutions": 12, "testings": 12, "draw": {"adaptive": {"start": 3}}}
+    {"problems": 30, "solutions": 12, "testings": 12, "sampling": {"adaptive": {"start": 3}}}
 )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import evosyn.domains
 from evosyn.chat import Reply
+from evosyn.configs.sampling import SearchSampling
 from evosyn.dataset import read_rejects
 from evosyn.errors import TeacherUnavailable, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -16,13 +17,12 @@ from evosyn.pools import load_pools, write_pools
 from evosyn.records import PassMatrix, Pool, Testing
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
-from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.drawing import Wanted, draw_seeds
 from evosyn.synthesis.search.inputs import POOLS, Source, claim, prepare
 from evosyn.workbench import Workbench
 
-WANTED = Wanted(3, 2, DrawConfig(attempts=2))
+WANTED = Wanted(3, 2, SearchSampling(attempts=2))
 
 
 class Endpoint:
@@ -106,7 +106,7 @@ class Drawing(Workbench):
         return self._endpoint
 
 
-CONFIG = EvolveConfig(scoring=ConsistencyConfig(M=2, N=2, draws=1), draw=WANTED.config, heldout=0.5)
+CONFIG = EvolveConfig(scoring=ConsistencyConfig(M=2, N=2, draws=1), sampling=WANTED.config, heldout=0.5)
 
 
 @pytest.fixture
@@ -179,6 +179,6 @@ def test_other_sizes_and_settings_than_those_drawn_are_refused_in_words_of_the_c
     other = CONFIG.model_copy(update={"scoring": ConsistencyConfig(M=4, N=2)})
     with pytest.raises(UsageError, match=r"3 solutions and 3 testings were drawn there.*asks for 5 solutions"):
         prepared(tmp_path / "out", source, Drawing(Endpoint(), toy_domain, Crossexec()), other)
-    hotter = CONFIG.model_copy(update={"draw": DrawConfig(attempts=3)})
-    with pytest.raises(UsageError, match=r"drawn with draw.attempts = 2, not 3"):
+    hotter = CONFIG.model_copy(update={"sampling": SearchSampling(attempts=3)})
+    with pytest.raises(UsageError, match=r"drawn with sampling.attempts = 2, not 3"):
         prepared(tmp_path / "out", source, Drawing(Endpoint(), toy_domain, Crossexec()), hotter)

@@ -18,7 +18,7 @@ def teacher(make_teacher):
 def test_the_sample_is_small_and_part_of_what_the_run_asks(toy, toy_seeds, toy_domain, teacher, tmp_path):
     sampled = asyncio.run(sample(toy_seeds, {toy_domain.name: toy_domain}, teacher, CONFIG))
     asked = list(teacher.asked)
-    most = PROBES * (CONFIG.problem.attempts + 4 * CONFIG.draw.attempts)
+    most = PROBES * (CONFIG.problem.attempts + 4 * CONFIG.sampling.attempts)
     assert sum(map(len, sampled.replies.values())) == len(asked) <= most
     toy.run(tmp_path / "d", CONFIG)
     assert set(asked) <= set(toy.teacher.asked)

@@ -12,12 +12,13 @@ from hypothesis.strategies import text
 from simulation.scripted_server import ScriptedServer
 
 from evosyn.chat import Reply
+from evosyn.configs.sampling import SamplingConfig
 from evosyn.domains import domain, load_pools
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.jobs import Limits
 from evosyn.records import Json, Problem, Testing
 from evosyn.synthesis.examples import example_for
-from evosyn.synthesis.generate import DrawConfig, Want, added, draw_pool, draw_pools, drawn_pools
+from evosyn.synthesis.generate import Want, added, draw_pool, draw_pools, drawn_pools
 from evosyn.synthesis.usable import named_reason
 from tests.teachers.asking import made, run, windowed
 
@@ -44,7 +45,9 @@ def test_pools_come_in_order_with_every_attempt_accounted_for(toy_seeds, toy_dom
 
 def test_the_same_teacher_gives_the_same_pools_whatever_the_order_of_replies(toy_seeds, toy_domain, make_teacher):
     domains = {toy_domain.name: toy_domain}
-    first = draw_pools(toy_seeds, make_teacher(), domains, solutions=4, testings=4, config=DrawConfig(in_flight=1))
+    first = draw_pools(
+        toy_seeds, make_teacher(), domains, solutions=4, testings=4, config=SamplingConfig(concurrency=1)
+    )
     again = draw_pools(toy_seeds, make_teacher(jitter_s=0.003), domains, solutions=4, testings=4)
     assert first == again
 
@@ -125,7 +128,7 @@ def test_temperatures_take_turns_over_the_slots_of_solutions_only(toy_seeds, toy
             seen.append((request.purpose, request.sample % 1000 % 3, request.params["temperature"]))
             return await super().complete(request)
 
-    config = DrawConfig(temperatures=(0.2, 0.6, 1.0))
+    config = SamplingConfig(temperatures=(0.2, 0.6, 1.0))
     draw_pools(toy_seeds[:2], Watching(), {toy_domain.name: toy_domain}, solutions=7, testings=3, config=config)
     assert {(turn, heat) for purpose, turn, heat in seen if purpose == "solution"} == {(0, 0.2), (1, 0.6), (2, 1.0)}
     assert {heat for purpose, _, heat in seen if purpose == "testing"} == {1.0}
@@ -139,7 +142,7 @@ def shown(problem, others=(), **config):
         asked[kind, slot] = request.messages[-1].content
         return Reply(id="r", text="", model="m", failure="empty")
 
-    draw, own = DrawConfig(attempts=1, **config), domain("python-function")
+    draw, own = SamplingConfig(attempts=1, **config), domain("python-function")
     want = Want(1, 5, example=example_for(problem, own, others, draw), limits=Limits(cpu_s=2.0))
     asyncio.run(draw_pool(problem, own, ask, want, draw))
     return asked
@@ -155,7 +158,7 @@ def test_testings_of_one_problem_are_asked_for_different_things_and_begin_alike(
     assert testings[0] == testings[4]
     ends = [text.index("## What these tests are for") for text in testings]
     assert len({text[:end] for text, end in zip(testings, ends, strict=True)}) == 1
-    assert len(set(shown(SEEDS[0], SEEDS, views=False).values())) == 2
+    assert len(set(shown(SEEDS[0], SEEDS, prompt_hints=False).values())) == 2
     assert len(set(shown(SEEDS[0], SEEDS, style="brief").values())) == 2
 
 
@@ -197,7 +200,7 @@ def drawn(problem, replies, **config):
     async def ask(kind, slot, attempt, request):  # noqa: ARG001
         return Reply(id="r", text=replies[slot], model="m")
 
-    draw, own = DrawConfig(attempts=1, **config), domain(problem.domain)
+    draw, own = SamplingConfig(attempts=1, **config), domain(problem.domain)
     want = Want(0, len(replies), example=example_for(problem, own, (OTHER,), draw))
     return asyncio.run(draw_pool(problem, own, ask, want, draw))
 
@@ -259,7 +262,7 @@ def test_requests_of_one_problem_go_out_together(toy_seeds, toy_domain, make_tea
             order.append((request.problem.problem_id, request.purpose))
             return await super().complete(request)
 
-    config = DrawConfig(attempts=1)
+    config = SamplingConfig(attempts=1)
     draw_pools(toy_seeds, Watching(), {toy_domain.name: toy_domain}, solutions=4, testings=3, config=config)
     together = [seed.problem_id for seed in toy_seeds]
     assert [name for name, _ in itertools.groupby(order)] == [
@@ -285,7 +288,7 @@ def test_examples_and_then_the_view_are_left_out_where_a_window_is_small(name: s
             return "nothing that can be used"
 
         with ScriptedServer(script, refuse=[windowed(window)]) as server:
-            config = DrawConfig(attempts=1, in_flight=1)
+            config = SamplingConfig(attempts=1, concurrency=1)
             teacher = made(base_url=server.base_url, calls=1)
             run(teacher, lambda asked: drawn_pools(problems, asked, domains, Want(1, 1), config))
 

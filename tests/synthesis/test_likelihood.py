@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from simulation.scripted_server import Refusal, ScriptedServer, refuses
 
 from evosyn.chat import Reply, Request
+from evosyn.configs.sampling import SamplingConfig
 from evosyn.domains import domain, load_pools
 from evosyn.records import ParsedCall, Problem
-from evosyn.synthesis.generate import DrawConfig, Want, draw_pool
+from evosyn.synthesis.generate import Want, draw_pool
 from evosyn.synthesis.likelihood import expected_spans, solution_details
 from evosyn.teachers.completions import answer_of
 from evosyn.teachers.failures import Endpoint
@@ -188,7 +189,7 @@ def drawn(replies: Sequence[Body], problem: Problem, solutions: int, testings: i
 
         try:
             want = Want(solutions, testings)
-            return await draw_pool(problem, domain(problem.domain), asking, want, DrawConfig(attempts=1))
+            return await draw_pool(problem, domain(problem.domain), asking, want, SamplingConfig(attempts=1))
         finally:
             await teacher.aclose()
 

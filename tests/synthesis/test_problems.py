@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evosyn.chat import Reply
+from evosyn.configs.sampling import SynthesisSampling
 from evosyn.domains import domain
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
@@ -57,7 +58,7 @@ def test_without_variation_the_prompt_is_the_domains_own(toy_seeds, toy_domain):
     briefs = Briefs(toy_seeds, ProblemConfig(vary=False), TREE, DOMAINS)
     brief = briefs.brief(0)
     assert briefs.request(brief, toy_domain, 0) == toy_domain.ask(
-        "problem", None, 0, ProblemConfig().params, brief.seeds
+        "problem", None, 0, SynthesisSampling().problem, brief.seeds
     )
 
 
@@ -86,8 +87,8 @@ def test_a_problem_is_asked_for_again_with_another_sample_and_each_reply_is_acco
 
 
 def test_after_a_reply_that_was_cut_the_next_attempt_has_more_room(toy_seeds, toy_domain):
-    config, lengths = ProblemConfig(params={"max_tokens": 50}), []
-    briefs = Briefs(toy_seeds, config, TREE, DOMAINS)
+    config, lengths = ProblemConfig(), []
+    briefs = Briefs(toy_seeds, config, TREE, DOMAINS, SynthesisSampling(problem={"max_tokens": 50}))
 
     async def ask(index, attempt, request):  # noqa: ARG001
         lengths.append(request.params["max_tokens"])
@@ -122,7 +123,7 @@ def test_a_domain_without_wishes_gets_its_own_prompt_and_one_with_some_gets_its_
     briefs = Briefs(toy_seeds, ProblemConfig(), TREE, {toy_seeds[0].domain: toy_domain})
     brief = briefs.brief(0)
     assert briefs.request(brief, toy_domain, 0) == toy_domain.ask(
-        "problem", None, 0, ProblemConfig().params, brief.seeds
+        "problem", None, 0, SynthesisSampling().problem, brief.seeds
     )
     toy_domain.wishes = lambda: {"topic": ["sums of tens"], "length": ["Keep it to one sentence."]}
     briefs = Briefs(toy_seeds, ProblemConfig(), TREE, {toy_seeds[0].domain: toy_domain})

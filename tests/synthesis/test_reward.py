@@ -96,7 +96,8 @@ class Cut:
 
 @pytest.mark.parametrize(("enough", "cut"), [(100, 0), (16_000, 1), (10**6, 2)])
 def test_large_inputs_that_were_cut_are_asked_for_again_with_more_room_and_are_all_accounted_for(tmp_path, enough, cut):
-    teacher, config = Cut(enough), SynthesizeConfig()
+    config = SynthesizeConfig.model_validate({"sampling": {"inputs": {"max_tokens": 4096}}})
+    teacher = Cut(enough)
     problem = Problem("p", "python-function", "Write f(xs).", payload={"entry_point": "f"})
     ledger, own = Ledger(Journal(tmp_path / "j"), Instance), domain(problem.domain)
     stage = MakeReward(config, {problem.domain: own}, teacher, ledger, None, None)
@@ -113,4 +114,4 @@ def test_large_inputs_that_were_cut_are_asked_for_again_with_more_room_and_are_a
     assert found.instance.usage.calls == len(teacher.asked)
     sampled = Sampled({"problem": (), "solution": (), "testing": ()}, large=True)
     assert estimate(config, sampled, 1)["phases"]["inputs"]["calls_at_most"] == 2 * config.problems
-    assert setting("inputs", "max_tokens") == "--set draw.inputs.max_tokens=..."
+    assert setting("inputs", "max_tokens") == "--set sampling.inputs.max_tokens=..."

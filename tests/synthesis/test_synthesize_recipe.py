@@ -138,7 +138,7 @@ def test_every_row_walks_back_to_its_replies_matrix_and_seeds(toy, tmp_path):
 def test_a_strategy_that_fails_on_one_instance_drops_that_one_only(toy, toy_seeds, tmp_path):
     toy.inputs = type(toy.inputs)("refuse-small", "test", toy_seeds, "toy-seeds")
     config = SynthesizeConfig.model_validate(
-        {"problems": 40, "solutions": 3, "testings": 3, "draw": {"attempts": 1}, "execute": {"batch": 8}}
+        {"problems": 40, "solutions": 3, "testings": 3, "sampling": {"attempts": 1}, "execute": {"batch": 8}}
     )
     report = toy.run(tmp_path / "d", config)
     assert 0 < report["dropped"]["strategy-invalid"] < 40

@@ -97,9 +97,11 @@ def test_a_cut_reply_to_auto_gets_more_room_and_an_endpoint_its_own_name_for_it(
 
 @pytest.mark.parametrize("value", ["long", 0, -3, True, 1.5])
 def test_a_length_is_a_whole_number_or_auto(value: object) -> None:
-    with pytest.raises(UsageError, match=r"draw\.testing.*max_tokens: a whole number of tokens of 1 or more, or auto"):
-        load_config(SynthesizeConfig, sets=[f"draw.testing.max_tokens={str(value).lower()}"])
-    assert load_config(SynthesizeConfig, sets=["draw.testing.max_tokens=auto"]) == SynthesizeConfig()
+    with pytest.raises(
+        UsageError, match=r"sampling\.testing.*max_tokens: a whole number of tokens of 1 or more, or auto"
+    ):
+        load_config(SynthesizeConfig, sets=[f"sampling.testing.max_tokens={str(value).lower()}"])
+    assert load_config(SynthesizeConfig, sets=["sampling.testing.max_tokens=auto"]) == SynthesizeConfig()
 
 
 REFUSALS = {

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from evosyn.addresses import fault_of
 from evosyn.configs.loading import SECRET
-from evosyn.configs.section import SAMPLED, Sampling, Section
+from evosyn.configs.section import SAMPLED, Parameters, Sampling, Section
 from evosyn.environments import SEEDS
 from evosyn.environments.ladder import LadderConfig
 from evosyn.evaluators.learnability import Objective
@@ -152,9 +152,14 @@ class MakeConfig(Section):
 
 
 class VariationConfig(ProposersConfig):
-    """Who proposes: variants of KNOBS without a model, and a model that changes, rewrites or joins programs."""
+    """Who proposes: variants of KNOBS without a model, and a model that changes, rewrites or joins programs.
+
+    Attributes:
+        sampling: parameters of all proposers that ask a model, over their own.
+    """
 
     arms: dict[str, float] = Field(default={"knobs": 3.0, "rewrite": 2.0, "crossover": 1.0}, min_length=1)
+    sampling: Parameters = Field(default_factory=dict)
     burst: int = Field(default=2, ge=1, le=64)
     around: int = Field(default=3, ge=1, le=64)
 
@@ -218,8 +223,13 @@ class EnvironmentSearchConfig(Section):
     proposers: VariationConfig = VariationConfig()
     workbench: WorkbenchConfig = WorkbenchConfig()
 
+    @property
+    def proposing(self) -> dict[str, Json]:
+        """As `SearchSettings.proposing`."""
+        return self.proposers.sampling
+
     def identity(self) -> dict[str, Json]:
         """What decides the course of a search but for the student; limits, speed and how models are asked do not."""
         value = self.model_dump(mode="json", exclude={"start", "student", "stop", "workbench"})
-        del value["loop"]["concurrency"], value["proposers"]["params"]
+        del value["loop"]["concurrency"], value["proposers"]["sampling"]
         return value

@@ -95,7 +95,7 @@ def ordered(start: Sequence[Candidate], evaluator: EnvironmentEvaluator) -> list
 def arms_of(config: EnvironmentSearchConfig, workbench: Workbench, genome: Genome) -> Arms:
     """Who proposes."""
     own = config.proposers
-    shared: dict[str, Json] = {"burst": own.burst, "around": own.around, "params": own.params}
+    shared: dict[str, Json] = {"burst": own.burst, "around": own.around, "params": config.proposing}
     return open_arms(own.arms, genome, workbench.teacher, shared=shared, options=own.options)
 
 
@@ -103,6 +103,6 @@ def models_of(config: EnvironmentSearchConfig) -> Mapping[str | None, tuple[str,
     """The models that are asked, each with a purpose and its sampling parameters; None is that of the run."""
     arms = [named_arm(text) for text in config.proposers.arms]
     proposing: dict[str | None, tuple[str, Mapping[str, Json]]] = {
-        arm.model: (PURPOSE, config.proposers.params) for arm in arms if not arm.free
+        arm.model: (PURPOSE, config.proposing) for arm in arms if not arm.free
     }
     return {**proposing, config.student.model: (ANSWER, config.student.sampling)}

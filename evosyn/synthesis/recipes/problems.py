@@ -54,7 +54,7 @@ def synthesize(
         BudgetSpent, TeacherUnavailable, SandboxUnavailable: stopped; the same command goes on.
     """
     if not (out / "manifest.json").is_file():
-        workbench.check(dict.fromkeys((None, *config.also), ("solution", config.draw.solution)))
+        workbench.check(dict.fromkeys((None, *config.also), ("solution", config.sampling.solution)))
     benchmarks = open_index(config.filter.decontaminate) if config.filter.decontaminate.files else None
     asked = Asked((workbench.teacher(), *(workbench.teacher(model) for model in config.also)))
     progress = progress or SynthesisProgress()
@@ -99,9 +99,7 @@ class Given(NamedTuple):
 def making(given: Given) -> list[Stage[Instance]]:
     """What every problem goes through before it is compared with others."""
     inputs, config, workbench, asked, ledger, benchmarks = given
-    briefs = Briefs(
-        inputs.seeds, config.problem, _tree(config).child("problems"), workbench.domains, config.draw.manner
-    )
+    briefs = Briefs(inputs.seeds, config.problem, _tree(config).child("problems"), workbench.domains, config.sampling)
     return [
         MakeProblem(config.problem, briefs, workbench.domains, asked.teachers[0], ledger),
         *([] if benchmarks is None else [Decontaminate(benchmarks)]),

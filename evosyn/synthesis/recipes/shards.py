@@ -56,7 +56,7 @@ def synthesize_shards(
     """
     _refuse(inputs, config, workbench)
     if not (out / "manifest.json").is_file():
-        workbench.check(dict.fromkeys((None, *config.also), ("solution", config.draw.solution)))
+        workbench.check(dict.fromkeys((None, *config.also), ("solution", config.sampling.solution)))
     asked = Asked((workbench.teacher(), *(workbench.teacher(model) for model in config.also)))
     plan = planned(config.problems, config.shards)
     header = {**header_of(KIND, inputs, config, asked), "problems": plan.problems, "shard_size": plan.size}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.configs.section import Parameters, PluginSection
+from evosyn.configs.sampling import SearchSampling
+from evosyn.configs.section import PluginSection
 from evosyn.evaluators.behaviour import DEFAULT_AXES
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.arms import named_arm
@@ -15,7 +16,6 @@ from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
 from evosyn.strategies.proposers.genetic import AROUND
-from evosyn.synthesis.generate import DrawConfig
 from evosyn.workbench import WorkbenchConfig
 
 KIND = "evolve"
@@ -42,6 +42,11 @@ class SearchSettings(Protocol):
     @property
     def workbench(self) -> WorkbenchConfig: ...
 
+    @property
+    def proposing(self) -> dict[str, Json]:
+        """Sampling parameters of all proposers that ask a model, over their own."""
+        ...
+
     def model_dump(self, *, mode: str) -> dict[str, Json]: ...
 
 
@@ -66,7 +71,6 @@ class ProposersConfig(BaseModel):
             `mailbox:DIR`, or a dotted path; `diff@provider/model` asks that model. Shares need not add up to one.
         burst: programs in one proposal, of the proposers that make several.
         around: programs that these make around each program of a model, for each call that it took.
-        params: sampling parameters of all proposers that ask a model, over their own: temperature, max_tokens, ...
         options: of one arm, or of all arms of one proposer, by its name.
         bandit: move the shares among (model, proposer) pairs towards those that earn most per cost.
     """
@@ -77,7 +81,6 @@ class ProposersConfig(BaseModel):
     burst: int = Field(default=16, ge=1, le=512)
     around: int = Field(default=AROUND, ge=1, le=512)
     bandit: bool = True
-    params: Parameters = {}
     options: dict[str, dict[str, Json]] = {}
 
 
@@ -106,7 +109,7 @@ class EvolveConfig(BaseModel):
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         finalists: programs of the search that meet what it started from on fresh draws, to choose the winner.
         source: what it runs on, as the command was given it; several together, or one.
-        draw: how solutions and testings are drawn where the source brings none; the same keys as of a synthesis.
+        sampling: how models are asked for solutions and testings, where the source brings none, and for proposals.
         workbench: who is asked, where programs run, what may be spent.
         company: programs that the company policy admits share a process (docs/sandbox.md); False is slower.
     """
@@ -131,14 +134,7 @@ class EvolveConfig(BaseModel):
     stop: StopConfig = StopConfig(evaluations=3000, plateau=700)
     proposers: ProposersConfig = ProposersConfig()
     pool: PoolConfig = PoolConfig()
-    draw: DrawConfig = DrawConfig()
-
-    @field_validator("draw")
-    @classmethod
-    def _at_once(cls, draw: DrawConfig) -> DrawConfig:
-        if draw.adaptive is not None:
-            raise ValueError("adaptive: only evosyn synthesize draws in rounds")
-        return draw
+    sampling: SearchSampling = SearchSampling()
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -152,6 +148,11 @@ class EvolveConfig(BaseModel):
         return self.pool.solutions or m + (m + 7) // 8, self.pool.testings or n + (n + 7) // 8
 
     @property
+    def proposing(self) -> dict[str, Json]:
+        """As `SearchSettings.proposing`."""
+        return self.sampling.strategy
+
+    @property
     def asks_models(self) -> bool:
         """Whether anything is shown to a model."""
         return self.engine != "evosyn" or not all(named_arm(text).free for text in self.proposers.arms)
@@ -160,7 +161,7 @@ class EvolveConfig(BaseModel):
         """What decides the course of a search; limits and speed do not, nor how models are asked for what is not
         proposed yet: what was proposed stands in the journal."""
         value: dict[str, Json] = self.model_dump(
-            mode="json", exclude={"stop", "finalists", "company", "source", "workbench", "draw"}
+            mode="json", exclude={"stop", "finalists", "company", "source", "workbench", "sampling"}
         )  # what was drawn stands in the matrices, and how in the manifest
-        del value["loop"]["concurrency"], value["proposers"]["params"]
+        del value["loop"]["concurrency"]
         return value

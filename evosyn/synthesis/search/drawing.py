@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from evosyn.agents.episodes import EpisodeActor
 from evosyn.chat import SAMPLE_STRIDE
+from evosyn.configs.sampling import SamplingConfig
 from evosyn.dataset import Reject
 from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Domain, Teacher
@@ -22,7 +23,7 @@ from evosyn.records import Pool, Problem
 from evosyn.running.ledger import LOST, TRANSIENT
 from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.examples import shown_with
-from evosyn.synthesis.generate import DrawConfig, Drawn, Want, drawn_pools
+from evosyn.synthesis.generate import Drawn, Want, drawn_pools
 
 
 class Wanted(NamedTuple):
@@ -30,7 +31,7 @@ class Wanted(NamedTuple):
 
     solutions: int
     testings: int
-    config: DrawConfig
+    config: SamplingConfig
     actors: Mapping[str, EpisodeActor] = MappingProxyType({})
 
 

@@ -40,8 +40,8 @@ async def sample_seeds(
     try:
         every = []
         for problem in problems[:PROBES]:
-            example = example_for(problem, domains[problem.domain], problems, config.draw)
-            every.append(asking.pool(problem, domains, replace(want, example=example), config.draw))
+            example = example_for(problem, domains[problem.domain], problems, config.sampling)
+            every.append(asking.pool(problem, domains, replace(want, example=example), config.sampling))
         await asyncio.gather(*every)
     finally:
         await teacher.aclose()
@@ -62,7 +62,7 @@ def estimate_search(config: EvolveConfig, source: Source, sampled: Sampled | Non
         phases["check"] = Phase(len(models), len(models))
     if sampled is not None:
         for purpose, slots in (("solution", solutions), ("testing", testings)):
-            phases[purpose] = sampled.phase(purpose, count * slots, count * slots * config.draw.attempts)
+            phases[purpose] = sampled.phase(purpose, count * slots, count * slots * config.sampling.attempts)
     known = sampled or Sampled({})
     if (paid := paid_proposals(config)) > 0:
         phases["proposal"] = proposal_phase(config, paid, known)
@@ -121,7 +121,7 @@ def _longest(config: SearchSettings) -> _Lengths:
         name, plugin, _ = named_arm(text)
         if named_arm(text).free:
             continue
-        shared = plugin.shared({"params": own.params})
+        shared = plugin.shared({"params": config.proposing})
         made = plugin.configured({**shared, **own.options.get(name, {}), **own.options.get(text, {})})
         prompt = int(getattr(made, "prompt_tokens", _Lengths().prompt))
         given = given_length({"max_tokens": getattr(made, "max_tokens", None), **getattr(made, "params", {})})

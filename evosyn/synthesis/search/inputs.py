@@ -166,7 +166,10 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
     """
     mine: dict[str, Json] = {"kind": KIND, "source": source.name, "source_digest": source.digest}
     if not source.recorded:
-        mine.update(drawn=list(config.drawn), draw=config.draw.model_dump(mode="json", exclude={"in_flight"}))
+        mine.update(
+            drawn=list(config.drawn),
+            sampling=config.sampling.model_dump(mode="json", exclude={"concurrency", "strategy"}),
+        )
     if source.origins:
         mine["pools"] = sorted({origin.pool for origin in source.origins.values()})
     run.claim_new(KIND)
@@ -197,11 +200,11 @@ def _same_drawing(run: RunDir, held: Mapping[str, Json], mine: Mapping[str, Json
             f"--out {run.path}: {there} were drawn there for each problem, and this command asks for {asked} "
             "(an eighth more than -M and -N); give the -M and -N of that run, or choose another directory"
         )
-    before: Mapping[str, Json] = held.get("draw") or {}
-    for key, value in (mine.get("draw") or {}).items():
+    before: Mapping[str, Json] = held.get("sampling") or {}
+    for key, value in (mine.get("sampling") or {}).items():
         if before and before.get(key) != value:
             raise UsageError(
-                f"--out {run.path}: its pools were drawn with draw.{key} = {before.get(key)}, not {value}; "
+                f"--out {run.path}: its pools were drawn with sampling.{key} = {before.get(key)}, not {value}; "
                 "leave it as it was, or choose another directory"
             )
 
@@ -337,7 +340,7 @@ def _pools(
         problems,
         teacher,
         domains,
-        Wanted(*config.drawn, config.draw, actors),
+        Wanted(*config.drawn, config.sampling, actors),
         on_done=lambda: on_step("drawing pools", next(count), len(problems)),
     )
     write_rejects(run.path, drawn.rejects)
@@ -372,7 +375,7 @@ def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: s
         f"{teacher}: only {usable} of {len(drawn.pools)} seeds usable, {FEWEST} are needed; {named(left_out)}. "
         f"Of its {drawn.usage.calls} replies these could not be used: {reasons(drawn.rejects) or 'none'}; each is a "
         f"line of {run.file('rejects.jsonl')}. No pool is stored. Another model, or other settings "
-        f"({remedy or setting('solution')}, `draw.testing`, `draw.attempts`), may give more"
+        f"({remedy or setting('solution')}, `sampling.testing`, `sampling.attempts`), may give more"
         + (f"; or ask for less: {smaller}" if smaller else "")
     )
 

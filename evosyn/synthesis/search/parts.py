@@ -40,7 +40,7 @@ def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
 def _shared(config: EvolveConfig) -> dict[str, Json]:
     """Options of all proposers that know them."""
     own = config.proposers
-    return {"burst": own.burst, "around": own.around, **({"params": own.params} if own.params else {})}
+    return {"burst": own.burst, "around": own.around, **({"params": config.proposing} if config.proposing else {})}
 
 
 def see_settings(config: EvolveConfig, workbench: Workbench) -> None:
@@ -72,8 +72,8 @@ def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, tuple[st
     found: dict[str | None, tuple[str, dict[str, Json]]] = {}
     for arm in arms:
         if not arm.free:
-            found[arm.model] = ("proposal", config.proposers.params)
-    return {**found, None: ("solution", config.draw.solution)} if draws else found
+            found[arm.model] = ("proposal", config.proposing)
+    return {**found, None: ("solution", config.sampling.solution)} if draws else found
 
 
 def search_of(

@@ -44,10 +44,10 @@ class DrawPool:
         seeds: Sequence[Problem] = (),
         actors: Mapping[str, EpisodeActor] | None = None,
     ) -> None:
-        self._config, self._domains, self._teachers = config.draw, domains, teachers
+        self._config, self._domains, self._teachers = config.sampling, domains, teachers
         self._ledger, self._judged, self._actors = ledger, judged, actors or {}
         self._limits, self._seeds = config.execute.limits, {seed.problem_id: seed for seed in seeds}
-        self._rounds = rounds(config.draw.adaptive, config.solutions, config.testings)
+        self._rounds = rounds(config.sampling.adaptive, config.solutions, config.testings)
         self.concurrency = 2 + -(-2 * calls // sum(self._rounds[0]))
 
     async def run(self, instance: Instance) -> Instance:

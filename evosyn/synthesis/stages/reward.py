@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from evosyn.chat import Reply, Request
+from evosyn.chat import SAMPLE_STRIDE, Reply, Request
 from evosyn.evaluators.columns import DistinctCase, ranked_cases
 from evosyn.ports import Crossexec, Domain, Sandbox, Teacher
-from evosyn.records import PassMatrix, Pool, Ranking, Testing, Verdict
+from evosyn.records import PassMatrix, Pool, Problem, Ranking, Testing, Verdict
 from evosyn.running.batches import Batches
 from evosyn.running.ledger import Ledger
 from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.enlarge import FEWEST_AGREEING, Enlarger
-from evosyn.synthesis.generate import attempted, inputs_requests, rejects_of
+from evosyn.synthesis.generate import attempted, rejects_of
 from evosyn.synthesis.instance import Instance, testing_size
 from evosyn.synthesis.prune import Choice
 from evosyn.synthesis.reward import Reward, agreed, distinct, parts_of, top_solutions
@@ -73,7 +73,7 @@ class MakeReward:
         crossexec: Crossexec,
         sandbox: Sandbox,
     ) -> None:
-        self._config, self._draw, self._limits = config.filter.reward, config.draw, config.execute.limits
+        self._config, self._sampling, self._limits = config.filter.reward, config.sampling, config.execute.limits
         self._domains, self._teacher, self._ledger = domains, teacher, ledger
         self._crossexec, self._enlarger = crossexec, Enlarger(sandbox, self._limits)
         self._made = Batches(self._make, config.execute.batch)
@@ -106,12 +106,17 @@ class MakeReward:
         async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:
             return await self._ledger.ask((instance.index, kind, slot, attempt), request, self._teacher)
 
-        requests = inputs_requests(problem, ranked.domain, self._draw, self._limits)
+        requests = [self._inputs_request(problem, ranked.domain, number) for number in range(self._sampling.attempts)]
         drawn = await attempted(problem, ranked.domain, ask, "inputs", 0, requests)
         usage = instance.usage.plus(usage_of([one.reply for one in drawn.attempts]))
         rejects = (*instance.rejects, *rejects_of(drawn.attempts, instance.index, problem))
         paid = replace(instance, usage=usage, rejects=rejects)
         return ranked._replace(instance=paid, inputs=drawn.value if isinstance(drawn.value, Testing) else None)
+
+    def _inputs_request(self, problem: Problem, domain: Domain, attempt: int) -> Request:
+        own, conditions = self._sampling, domain.conditions("inputs", self._limits)
+        request = domain.ask("inputs", problem, attempt * SAMPLE_STRIDE, own.inputs, (), own.manner)
+        return request.followed_by(f"## Limits\n{conditions}" if conditions else "")
 
     def _make(self, batch: Sequence[RankedInstance]) -> list[Instance]:
         rewards = [self._joined(one) for one in batch]

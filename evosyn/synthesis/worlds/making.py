@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evosyn.chat import Message, Reply, Request
+from evosyn.configs.sampling import SamplingConfig, TestingSampling
 from evosyn.domains.replies import defines
 from evosyn.domains.world_tool import body_of, with_source, world_of
 from evosyn.fences import markdown_fences
@@ -20,7 +21,7 @@ from evosyn.ports import Domain
 from evosyn.records import PassMatrix, Pool, Problem, Provenance, Solution, Testing
 from evosyn.running.batches import Batches, in_thread
 from evosyn.running.progress import Usage
-from evosyn.synthesis.generate import Attempt, DrawConfig, Drawn, Want, all_or_first_error, draw_pool
+from evosyn.synthesis.generate import Attempt, Drawn, Want, all_or_first_error, draw_pool
 from evosyn.synthesis.usable import read_reply
 from evosyn.synthesis.worlds.asking import DEBUG
 from evosyn.synthesis.worlds.choosing import ToolChoice, ToolChooser
@@ -89,7 +90,12 @@ class MakeTools:
 
         counts = (1, 0) if self._config.unexecuted else (config.M, config.N)
         want = Want(*counts, self._asker.teacher.simulated, limits=config.execute.limits)
-        how = DrawConfig(solution=config.sampling, testing=config.sampling, attempts=config.attempts, views=False)
+        how = SamplingConfig(
+            solution=config.sampling,
+            testing=TestingSampling(**config.sampling),
+            attempts=config.attempts,
+            prompt_hints=False,
+        )
         drawn = await draw_pool(problem, self._judging.domain, ask, want, how)
         spent: list[tuple[str, Attempt]] = [(one.kind, one) for one in drawn.attempts]
         if lacking := self._lacking(drawn):
