@@ -108,13 +108,17 @@ class FormatError(ValueError):
 
 def nearest(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
     """What to say of a name that is unknown: which known ones are like it; where none is, `otherwise`, or all."""
-    import difflib
-
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=2)
-    if near:
+    if near := alike(name, names):
         return f"did you mean {' or '.join(map(repr, near))}?"
     return f"known: {', '.join(names) or 'none'}" if otherwise is None else otherwise
+
+
+def alike(name: str, known: Iterable[str]) -> list[str]:
+    """The two at most of the known ones that are most like it."""
+    import difflib
+
+    return difflib.get_close_matches(name, list(known), n=2)
 
 
 def told_type(value: object) -> str:

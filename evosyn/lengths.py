@@ -9,6 +9,8 @@ from evosyn.records import Json
 
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """The parameters that bound a reply."""
+LENGTH_NAMES = frozenset({*LENGTHS, "max_completion", "max_completion_length", "max_new_tokens", "max_length"})
+"""The same in the words of others, and of our own trainers (`rollout.max_completion`)."""
 AUTO, ROOMY = "auto", "roomy"
 """Values of such a parameter: what replies of its purpose took so far, and more room than that. They stand in requests
 and their keys; the number is found when a call is sent (`evosyn.teachers.room`)."""
@@ -80,6 +82,8 @@ def check_lengths(params: dict[str, Json]) -> dict[str, Json]:
     Raises:
         ValueError: a length is neither a whole number nor `auto`; it may be None, which sends none.
     """
+    if foreign := (LENGTH_NAMES - set(LENGTHS)) & params.keys():
+        raise ValueError(f"{min(foreign)}: no parameter of a request; did you mean {LENGTHS[0]!r}?")
     for name in LENGTHS:
         value = params.get(name)
         whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -15,8 +15,10 @@ from typing import TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
-from evosyn.errors import UsageError, nearest
+from evosyn.errors import UsageError, alike, nearest
+from evosyn.lengths import LENGTH_NAMES
 from evosyn.records import Json
 
 SECRET = "secret"
@@ -148,8 +150,8 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str, beside
     for problem in error.errors():
         path = [str(part) for part in problem["loc"]]
         if problem["type"] == "extra_forbidden":
-            known = [*_keys_at(model, path[:-1]), *(beside if len(path) == 1 else ())]
-            lines.append(f"{source}: unknown key {'.'.join(path)!r}; {nearest(path[-1], known)}")
+            told = _meant(model, path, problem["input"], beside if len(path) == 1 else ())
+            lines.append(f"{source}: unknown key {'.'.join(path)!r}; {told}")
         else:
             shown = problem["type"] != SECRET and not (
                 problem["type"] == "value_error" and isinstance(problem["input"], dict)
@@ -161,19 +163,53 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str, beside
     return "\n".join(lines)
 
 
+def _meant(model: type[BaseModel], path: Sequence[str], value: Json, beside: Iterable[str]) -> str:
+    """Which keys are meant by one that is unknown: beside it, or where else its last part is a key."""
+    rest: list[str] = []
+    while isinstance(value, dict) and len(value) == 1:  # `a.b.c=1` is told at `a`
+        ((part, value),) = value.items()
+        rest.append(str(part))
+    *above, name = path
+    every = [key for key, field in _fields(model) for key in (key, *(f"{key}.{one}" for one in _parameters(field)))]
+    known = [*_keys_at(model, above), *beside]
+    if near := [one for one in alike(name, known) if one in beside or ".".join([*above, one, *rest]) in every]:
+        return nearest(name, near)
+    last = [*path, *rest][-1]
+    same = [key for key in every if key.rpartition(".")[2] == last or {key.rpartition(".")[2], last} <= LENGTH_NAMES]
+    within = [key for key in same if {*path, *rest[:-1]} & set(key.split(".")[:-1])] or same
+    return f"did you mean {' or '.join(map(repr, within[:3]))}?" if same else nearest(name, known)
+
+
+def _parameters(field: FieldInfo) -> Iterable[str]:
+    """The parameters of a model's calls that a value holds, which may have more."""
+    default = field.get_default(call_default_factory=True)
+    held = (default.model_extra or {}) if isinstance(default, BaseModel) else default
+    return held if isinstance(held, dict) and LENGTH_NAMES & held.keys() else ()
+
+
 def dotted_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
     """Every key of a configuration that holds a value."""
+    for key, field in _fields(model, prefix):
+        if not _is_section(field):
+            yield key
+
+
+def _fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Every key with its field, sections and what is in them."""
     for name, field in model.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from dotted_keys(field.annotation, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}"
+        yield f"{prefix}{name}", field
+        if _is_section(field):
+            yield from _fields(field.annotation, f"{prefix}{name}.")  # type: ignore[arg-type]
+
+
+def _is_section(field: FieldInfo) -> bool:
+    return isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
 
 
 def _keys_at(model: type[BaseModel], path: Sequence[str]) -> list[str]:
     for part in path:
         field = model.model_fields.get(part)
-        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+        if field is None or not _is_section(field):
             return []
-        model = field.annotation
+        model = field.annotation  # type: ignore[assignment]
     return list(model.model_fields)

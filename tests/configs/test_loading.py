@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from evosyn.configs.loading import load_config, preset_names, validated
 from evosyn.errors import UsageError
 from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.train.config import RlvrConfig
 
@@ -95,3 +96,22 @@ def test_a_file_of_another_command_is_called_so(tmp_path: Path) -> None:
         load_config(EvolveConfig, file=file)
     file.write_text("command: train\nmodel: m\n")
     assert load_config(RlvrConfig, file=file).model == "m"
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("draw.solution.max_tokens", "'sampling.solution.max_tokens'"),
+        ("sampling.solutoin.max_tokens", "'solution'"),
+        ("problem.params.max_tokens", "'sampling.problem.max_tokens'"),
+        ("rollout.max_completion", "'sampling.solution.max_tokens'"),
+        ("cpu_s", "'execute.cpu_s'"),
+        ("sampling.form", "'sampling.testing.form'"),
+        ("proposers.params.temperature", "'sampling.problem.temperature'"),
+    ],
+)
+def test_a_misplaced_key_names_the_one_that_is_meant_wherever_it_stands(key: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=rf"unknown key.*did you mean .*{meant}"):
+        load_config(SynthesizeConfig, sets=[f"{key}=4"])
+    with pytest.raises(UsageError, match=r"unknown key 'zzz'; known: problems"):
+        load_config(SynthesizeConfig, sets=["zzz=4"])
