@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict
 from evosyn.configs.loading import load_config, preset_names, validated
 from evosyn.errors import UsageError
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.train.config import RlvrConfig
 
