@@ -69,6 +69,7 @@ class EvolveCommand(ConfiguredCommand):
 @out_option("Run directory.")
 @flag("-M", "scoring.M", "Solutions of a draw. [default: 16]", type=click.IntRange(2))
 @flag("-N", "scoring.N", "Testings of a draw. [default: 16]", type=click.IntRange(2))
+@flag("--strict", "scoring.strict", "Leave out problems with fewer than M or N.", is_flag=True)
 @flag(
     "--evaluations",
     "stop.evaluations",

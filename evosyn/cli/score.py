@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @flag("--ties", "scoring.ties", TIES, type=click.Choice(["expected", "stable", "random"]))
 @flag("--k", "scoring.k", "Criterion 2 on the k best and worst. [default: 1]", type=click.IntRange(1))
 @flag("--solvable", "scoring.solvable", "Leave out problems without a single right solution.", is_flag=True)
-@flag("--keep-short", "scoring.short", "Keep problems with fewer than M or N, with what they have.", flag_value="keep")
+@flag("--strict", "scoring.strict", "Leave out problems with fewer than M or N.", is_flag=True)
 @flag("--unit", "scoring.unit", UNIT, type=click.Choice(["case", "testing"]))
 @click.option(
     "--problems",
@@ -187,6 +187,7 @@ def named_programs(specs: Sequence[str]) -> dict[str, str]:
 def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     """Print the table."""
     from evosyn.cli._tables import print_by_pool, print_table
+    from evosyn.evaluators.draws import smaller_told
 
     config = board.config
     sizes = f"M={config.M or 'all'}, N={config.N or 'all'}, {config.draws} draws, ties {config.ties}, k={config.k}"
@@ -211,6 +212,8 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
             echo(f"{row.name} {row.lacking}")
     for reason, count in board.skipped.items():
         echo(f"skipped {count} problems: {reason}")
+    if board.smaller:
+        echo(smaller_told(board.smaller, board.config))
 
 
 def _cells(row: BoardRow) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ from evosyn.strategies.ranking import centred_places, dense_ranks
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+FLOOR = 2
+"""Solutions and testings without which there is nothing to rank."""
 NO_HUMAN, NO_RIGHT, NOTHING_KNOWN = "no human verdicts", "no right solution", "no verdict that is known"
 """Reasons for leaving a problem out."""
 
@@ -45,7 +47,8 @@ class ConsistencyConfig(Section):
         ties: `expected` over uniformly random tie-breaking, `stable` order of appearance (of a pool that is used whole
             the recorded one, else that of the draw), `random` seeded. Programs see no such order.
         seed: of draws and random ties.
-        short: what becomes of a problem with fewer than M solutions or N testings: `skip` it, or `keep` what it has.
+        strict: leave problems with fewer than M solutions or N testings out; else they are used with what they have,
+            from `FLOOR` of both on.
         solvable: leave out problems without a single right solution.
     """
 
@@ -57,8 +60,13 @@ class ConsistencyConfig(Section):
     criterion1: bool = True
     ties: Literal["expected", "stable", "random"] = "expected"
     seed: int = 0
-    short: Literal["skip", "keep"] = "skip"
+    strict: bool = False
     solvable: bool = False
+
+    @property
+    def least(self) -> tuple[int, int]:
+        """Solutions and testings that a problem needs."""
+        return (self.M or FLOOR, self.N or FLOOR) if self.strict else (FLOOR, FLOOR)
 
     @model_validator(mode="after")
     def _k_within_m(self) -> ConsistencyConfig:
@@ -224,6 +232,7 @@ class Draws:
         views_P: how each is shown: empty for a problem as it was recorded (`views`); originals_P: whose view it is.
         shares_P: what each counts in a mean over problems: a problem and its views count as one, evenly.
         skipped: problems that are not used, by reason.
+        smaller: how many that are used have fewer than M solutions or N testings.
     """
 
     problem_ids: tuple[str, ...]
@@ -237,6 +246,7 @@ class Draws:
     picked_E: tuple[Picked, ...]
     blocks: tuple[Block, ...]
     skipped: Mapping[str, int]
+    smaller: int
 
     @cached_property
     def _counts_P(self) -> NDArray[np.int64]:
@@ -360,6 +370,7 @@ def make_draws(
         tuple([Picked(one.rows.items, one.columns.items, one.replies) for one in drawn]),
         _blocks(drawn),
         dict(skipped),
+        sum(is_smaller(matrix, config) for matrix in used),
     )
 
 
@@ -405,8 +416,7 @@ def unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
         return NO_HUMAN
     judged = _judged(matrix)
     rows, columns = len(judged), matrix.drawn
-    keep = config.short == "keep"
-    least_rows, least_columns = (2 if keep else config.M or 2), (2 if keep else config.N or 2)
+    least_rows, least_columns = config.least
     if rows < least_rows:
         return f"fewer than {least_rows} judged solutions"
     if columns < least_columns:
@@ -416,6 +426,20 @@ def unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
     if config.solvable and not (matrix.human_M == Verdict.PASS.value).any():
         return NO_RIGHT
     return None
+
+
+def is_smaller(matrix: PassMatrix, config: ConsistencyConfig) -> bool:
+    """Whether a problem has fewer than M solutions or N testings."""
+    return len(_judged(matrix)) < (config.M or 0) or matrix.drawn < (config.N or 0)
+
+
+def smaller_told(count: int, config: ConsistencyConfig) -> str:
+    """What is said where so many problems that are used have fewer than M or N."""
+    what = "1 problem has" if count == 1 else f"{count} problems have"
+    sizes = " or ".join(
+        f"{size} {name}" for size, name in ((config.M, "solutions"), (config.N, "testings")) if size is not None
+    )
+    return f"{what} fewer than {sizes}, used with what they have"
 
 
 def _picks(matrix: PassMatrix, config: ConsistencyConfig) -> list[tuple[Picked, SeedTree]]:

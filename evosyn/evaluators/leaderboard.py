@@ -66,6 +66,7 @@ class Leaderboard:
             `pools_P` the pool of each.
         oracle, reachable: the best score of any ranking, and of one that ties solutions of equal rows (or None).
         skipped: problems that were left out, by reason.
+        smaller: how many of the others have fewer than M solutions or N testings.
     """
 
     config: ConsistencyConfig
@@ -76,6 +77,7 @@ class Leaderboard:
     rows: tuple[BoardRow, ...]
     reachable: float | None = None
     pools_P: tuple[str, ...] = ()
+    smaller: int = 0
 
     @property
     def pools(self) -> dict[str, int]:
@@ -114,6 +116,7 @@ class Leaderboard:
             "tasks": len({*self.tasks_P}),
             "pools": self.pools,
             "skipped": dict(self.skipped),
+            "smaller": self.smaller,
             "oracle": self.oracle,
             "reachable": self.reachable,
             "preferred": None if (best := self.winner()) is None else best.name,
@@ -161,6 +164,7 @@ def make_leaderboard(
         tuple(rows),
         evaluator.reachable,
         draws.pools_P,
+        draws.smaller,
     )
 
 

@@ -236,7 +236,7 @@ def test_same_seed_same_journal_at_any_concurrency_and_another_seed_another(tmp_
     [
         (lambda path: path / "none.jsonl", (), "no such file"),
         (lambda path: matrices(path / "m.jsonl", problems=2), (), "4 are needed"),
-        (lambda path: matrices(path / "m.jsonl"), ("-M", "50"), "the largest that work: -M 8 -N 6"),
+        (lambda path: matrices(path / "m.jsonl"), ("-M", "50", "--strict"), "the largest that work: -M 8 -N 6"),
         (lambda path: matrices(path / "m.jsonl"), ("--proposer", "nonsense"), "nothing is named 'nonsense'"),
         (lambda path: matrices(path / "m.jsonl"), ("--proposer", "rewrite"), "--model provider/name"),
         (lambda path: matrices(path / "m.jsonl"), ("--set", "islands.cuont=3"), "did you mean 'count'"),

@@ -71,7 +71,7 @@ def test_the_advice_follows_the_reason():
         make_draws([bare], ConsistencyConfig())
     small = PassMatrix("p", np.array([["P", "F"], ["F", "P"]]), human_M=np.array(["P", "F"]))
     with pytest.raises(UsageError, match="Lower M or N"):
-        make_draws([small], ConsistencyConfig(M=3))
+        make_draws([small], ConsistencyConfig(M=3, strict=True))
 
 
 def test_a_known_strategy_is_not_shadowed_by_a_directory_of_its_name(tmp_path, monkeypatch):
@@ -164,9 +164,9 @@ def test_a_refused_command_does_not_take_the_directory_for_its_source(tmp_path):
     first, second = (
         lines(tmp_path / name, *({**MATRIX, "problem_id": f"{name}{n}"} for n in range(6))) for name in "ab"
     )
-    refused = run("evolve", first, "--out", tmp_path / "run", "-M", "9", "-N", "9")
+    refused = run("evolve", first, "--out", tmp_path / "run", "-M", "9", "-N", "9", "--strict")
     assert "the largest that work" in str(refused.exception)
-    again = run("evolve", second, "--out", tmp_path / "run", "-M", "9", "-N", "9")
+    again = run("evolve", second, "--out", tmp_path / "run", "-M", "9", "-N", "9", "--strict")
     assert "the largest that work" in str(again.exception), "and not: holds a run on other problems"
 
 

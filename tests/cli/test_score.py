@@ -104,7 +104,7 @@ def test_only_a_strategy_that_read_what_is_unknown_is_excused_for_being_invalid(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-M", "99"], "5 x fewer than 99 judged solutions"),
+        (["-M", "99", "--strict"], "5 x fewer than 99 judged solutions"),
         (["--k", "30", "-M", "12"], "error: options: scoring: k = 30 is above M = 12: criterion 2 looks at the k best"),
         (["--strategy", "inital"], "did you mean 'initial'"),
     ],
@@ -144,7 +144,7 @@ def test_on_real_model_output_strategies_come_in_the_order_that_was_measured_bef
                 made.append(PassMatrix(problem["problem_id"], np.array([list(row) for row in rows]), human))
     path = tmp_path / "real.jsonl"
     write_matrices(path, made)
-    _, out, _ = run(capsys, "--pool", str(path), "-M", "16", "-N", "16", "--unit", "testing", "--keep-short", "--json")
+    _, out, _ = run(capsys, "--pool", str(path), "-M", "16", "-N", "16", "--unit", "testing", "--json")
     board = json.loads(out)
     score = {row["strategy"]: row["score"] for row in board["strategies"]}
     assert score["gap"] == pytest.approx(score["coverage"], abs=0.005)

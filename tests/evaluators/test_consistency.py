@@ -299,7 +299,7 @@ def test_a_program_that_cannot_do_without_is_invalid_and_says_what_is_missing(
 def test_what_is_told_later_is_what_the_rankings_said(
     runner: SandboxedRunner, matrices: list[PassMatrix], make_matrix: Make, ties: str
 ) -> None:
-    config = ConsistencyConfig(M=8, N=8, draws=3, short="keep", ties=ties)
+    config = ConsistencyConfig(M=8, N=8, draws=3, ties=ties)
     evaluator = SeedConsistency(runner, [*matrices, make_matrix("short", 6, 9)], config)
     texts = [load_known("gap"), CONSTANT]
     for text, evaluation in zip(texts, evaluator.evaluate(candidates(*texts)), strict=True):

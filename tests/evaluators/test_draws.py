@@ -106,24 +106,24 @@ def test_unusable_problems_are_counted_by_reason() -> None:
     no_human = PassMatrix("h", np.full((4, 4), "P"))
     hopeless = PassMatrix("f", np.full((4, 4), "P"), np.full(4, "F"))
     pool = [matrix("a", 4, 4), matrix("few", 3, 4), matrix("thin", 4, 3), no_human, hopeless]
-    draws = make_draws(pool, ConsistencyConfig(unit="testing", M=4, N=4, solvable=True))
+    draws = make_draws(pool, ConsistencyConfig(unit="testing", M=4, N=4, solvable=True, strict=True))
     assert draws.problem_ids == ("a",)
     assert sorted(draws.skipped) == [
         "fewer than 4 judged solutions", "fewer than 4 testings", "no human verdicts", "no right solution",
     ]  # fmt: skip
 
 
-def test_short_problems_can_be_kept_with_what_they_have() -> None:
-    draws = make_draws(
-        [matrix("a", 9, 3), matrix("b", 9, 9)], ConsistencyConfig(unit="testing", M=4, N=4, draws=2, short="keep")
-    )
+def test_problems_with_fewer_are_used_with_what_they_have() -> None:
+    draws = make_draws([matrix("a", 9, 3), matrix("b", 9, 9)], ConsistencyConfig(unit="testing", M=4, N=4, draws=2))
     assert [evidence.passed_MN.shape for evidence in draws.evidences] == [(4, 3), (4, 3), (4, 4), (4, 4)]
     assert len(draws.blocks) == 2
 
 
 def test_nothing_usable_is_an_error_that_says_why() -> None:
     with pytest.raises(UsageError, match="1 x fewer than 16 judged solutions"):
-        make_draws([matrix("a", 4, 4)], ConsistencyConfig(unit="testing", M=16, N=16))
+        make_draws([matrix("a", 4, 4)], ConsistencyConfig(unit="testing", M=16, N=16, strict=True))
+    with pytest.raises(UsageError, match="1 x fewer than 2 judged solutions"):
+        make_draws([matrix("a", 1, 4)], ConsistencyConfig(unit="testing", M=16, N=16))
 
 
 def test_solutions_without_a_known_human_verdict_are_left_out() -> None:

@@ -165,7 +165,7 @@ def test_a_draw_counts_the_same_alone_and_beside_wider_ones(matrices: list[PassM
 @settings(max_examples=100, deadline=None)
 @given(recorded(replies=4), st.integers(2, 4), st.integers(0, 99))
 def test_a_draw_has_the_distinct_cases_of_its_replies(matrix: PassMatrix, n: int, seed: int) -> None:
-    config = ConsistencyConfig(M=2, N=n, unit="case", draws=3, seed=seed, short="keep")
+    config = ConsistencyConfig(M=2, N=n, unit="case", draws=3, seed=seed)
     cases = distinct_cases(matrix)
     draws = make_draws([matrix], config)
     for picked, evidence in zip(draws.picked_E, draws.evidences, strict=True):

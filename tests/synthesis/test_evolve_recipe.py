@@ -32,6 +32,7 @@ from evosyn.workbench import Workbench
 SCORING = ConsistencyConfig(M=5, N=4, draws=2)
 OLD = Path(__file__).parents[1] / "golden" / "evolve_v1"
 CONFIG = EvolveConfig(scoring=SCORING, stop=StopConfig(evaluations=60), finalists=10)
+STRICT = CONFIG.model_copy(update={"scoring": SCORING.model_copy(update={"strict": True})})
 
 
 def matrix(number: int, rows: int = 8, columns: int = 6, solvable: bool = True) -> PassMatrix:
@@ -93,9 +94,13 @@ def test_easy_problems_that_all_pass_are_alike_and_not_the_same():
 
 
 def test_small_problems_are_left_out_and_counted():
-    seeds = select([matrix(n) for n in range(8)] + [matrix(20, rows=4), matrix(21, columns=3)], CONFIG, simulated=False)
+    small = [matrix(20, rows=4), matrix(21, columns=3), matrix(22, columns=1)]
+    seeds = select([matrix(n) for n in range(8)] + small, STRICT, simulated=False)
     assert len(seeds.split.train) + len(seeds.split.heldout) == 8
-    assert seeds.skipped == {"smaller than 5 x 4": 2}
+    assert seeds.skipped == {"smaller than 5 x 4": 3}
+    used = select([matrix(n) for n in range(8)] + small, CONFIG, simulated=False)
+    assert used.skipped == {"smaller than 2 x 2": 1}
+    assert "2 problems have fewer than 5 solutions or 4 testings, used with what they have" in used.notes()
 
 
 SOLVABLE = CONFIG.model_copy(update={"scoring": SCORING.model_copy(update={"solvable": True})})
@@ -143,7 +148,7 @@ def test_the_split_does_not_depend_on_the_order_of_the_file():
 )
 def test_what_cannot_work_is_said_with_what_would(many, said):
     with pytest.raises(UsageError, match=said):
-        select(many, CONFIG, simulated=False)
+        select(many, STRICT, simulated=False)
 
 
 def test_problems_without_a_human_testing_are_left_out_and_too_few_others_are_refused_before_all(tmp_path):
@@ -161,9 +166,9 @@ def test_problems_without_a_human_testing_are_left_out_and_too_few_others_are_re
 
 def test_few_held_out_problems_are_warned_of_again_where_seeds_were_left_out():
     made = [[matrix(n) for n in range(count)] + [matrix(count, rows=2)] for count in (6, 30)]
-    few, many = (select(some, CONFIG, simulated=False).notes() for some in made)
+    few, many = (select(some, STRICT, simulated=False).notes() for some in made)
     assert len(few) == 2 and "only 2 problems are held out" in few[1] and len(many) == 1
-    assert select(made[0][:-1], CONFIG, simulated=False).notes() == [], "it was known of the source"
+    assert select(made[0][:-1], STRICT, simulated=False).notes() == [], "it was known of the source"
 
 
 def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():
@@ -302,7 +307,8 @@ def test_where_nothing_evolved_is_shown_to_be_better_the_report_and_the_program_
 def test_the_winner_beats_the_initial_strategy_where_it_can(tmp_path):
     source = tmp_path / "m.jsonl"
     write_matrices(source, [matrix(n) for n in range(40)])
-    config = CONFIG.model_copy(update={"stop": StopConfig(evaluations=300)})
+    scoring = SCORING.model_copy(update={"unit": "testing"})
+    config = CONFIG.model_copy(update={"stop": StopConfig(evaluations=300), "scoring": scoring})
     report = run_evolve(config, Source(str(source)), tmp_path / "out", workbench())
     assert report["beats_initial"] and report["best"]["heldout_score"] > report["initial"]["heldout_score"] + 0.1
     again = run_evolve(config, Source(str(source)), tmp_path / "out", workbench())

@@ -291,7 +291,7 @@ def _incomplete(run: RunDir, pools: Sequence[Pool], config: EvolveConfig, *, dra
     if not drawn:
         missing = [pool for pool in pools if not (pool.solutions and pool.testings)]
         return {pool.problem.problem_id: LeftOut(NOT_RECORDED, NOT_RECORDED) for pool in missing}
-    m, n = config.scoring.M or 2, config.scoring.N or 2
+    m, n = config.scoring.least
     short = [pool for pool in pools if len(pool.solutions) < m or len(pool.testings) < n]
     rejects = read_rejects(run.path) if short else []
     found = {}
@@ -376,7 +376,7 @@ def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: s
         f"Of its {drawn.usage.calls} replies these could not be used: {reasons(drawn.rejects) or 'none'}; each is a "
         f"line of {run.file('rejects.jsonl')}. No pool is stored. Another model, or other settings "
         f"({remedy or setting('solution')}, `sampling.testing`, `sampling.attempts`), may give more"
-        + (f"; or ask for less: {smaller}" if smaller else "")
+        + (f"; or leave --strict out, or ask for less: {smaller}" if smaller and config.scoring.strict else "")
     )
 
 

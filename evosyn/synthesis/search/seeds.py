@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from evosyn.errors import UsageError
 from evosyn.evaluators.columns import in_unit
-from evosyn.evaluators.draws import NO_RIGHT, ConsistencyConfig, unusable
+from evosyn.evaluators.draws import NO_RIGHT, ConsistencyConfig, is_smaller, smaller_told, unusable
 from evosyn.evaluators.heldout import (
     JUDGED_VERDICTS,
     NAMED,
@@ -62,6 +62,7 @@ class Seeds:
         unusable: replies that could not be used, by kind and reason.
         read_in_part: replies of which cases are lost, likewise.
         examples: testings by what was shown with the request for them (`synthesis.examples.Example.name`).
+        smaller: what is said of usable problems with fewer than M or N; empty where there are none.
     """
 
     split: Split
@@ -73,6 +74,7 @@ class Seeds:
     unusable: Mapping[str, int] = field(default_factory=dict)
     read_in_part: Mapping[str, int] = field(default_factory=dict)
     examples: Mapping[str, int] = field(default_factory=dict)
+    smaller: str = ""
 
     @property
     def skipped(self) -> dict[str, int]:
@@ -90,6 +92,8 @@ class Seeds:
         if self.left_out:
             notes.append(told(sum(map(len, self.split)), self.details))
             notes += [few_held_out(tasks)] if tasks < FEW_HELD_OUT else []
+        if self.smaller:
+            notes.append(self.smaller)
         if self.untelling:
             many = f"the human testings of {len(self.untelling)} problems accept every solution"
             notes.append(f"{many}, so no strategy gains by those: {listed(self.untelling)}")
@@ -159,7 +163,12 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
             f"{len(usable)} problems say the same (statement and payload), so they are one task, which cannot be split "
             "into seeds and held-out problems; give each its own statement, or record none"
         )
-    return Seeds(split_problems(usable, config.heldout, config.seed), left_out, simulated, untelling, repeated)
+    split, smaller = (
+        split_problems(usable, config.heldout, config.seed),
+        sum(is_smaller(one, scoring) for one in usable),
+    )
+    told_smaller = smaller_told(smaller, scoring) if smaller else ""
+    return Seeds(split, left_out, simulated, untelling, repeated, smaller=told_smaller)
 
 
 def inputs_of(split: Split) -> str:
@@ -181,14 +190,14 @@ def _human(matrix: PassMatrix) -> list[str]:
 
 
 def _fits(size: tuple[int, int], scoring: ConsistencyConfig) -> bool:
-    return size[0] >= (scoring.M or 2) and size[1] >= (scoring.N or 2)
+    return size[0] >= scoring.least[0] and size[1] >= scoring.least[1]
 
 
 def _left_out(matrix: PassMatrix, scoring: ConsistencyConfig) -> LeftOut | None:
     """What a problem lacks; None where nothing is."""
     if matrix.human_M is None:
         return NO_HUMAN_TESTING
-    m, n = scoring.M or 2, scoring.N or 2
+    m, n = scoring.least
     judged, testings = _size(matrix)
     if not _fits((judged, testings), scoring):
         sizes = f"{judged} judged solutions and {testings} testings, {m} and {n} are needed"
@@ -211,11 +220,11 @@ def check_sizes(sizes: Sequence[tuple[int, int]], scoring: ConsistencyConfig) ->
     """
     if not sizes or sum(_fits(size, scoring) for size in sizes) >= FEWEST:
         return
-    work = that_work(sizes, scoring)
+    work, (m, n) = that_work(sizes, scoring), scoring.least
     raise UsageError(
-        f"-M {scoring.M or 2} -N {scoring.N or 2}: only {sum(_fits(size, scoring) for size in sizes)} of {len(sizes)} "
-        f"problems have that many solutions and testings, {FEWEST} are needed; "
-        + (f"the largest that work: {work}" if work else "bring more")
+        f"only {sum(_fits(size, scoring) for size in sizes)} of {len(sizes)} problems have {m} solutions and {n} "
+        f"testings, {FEWEST} are needed; "
+        + (f"leave --strict out, or the largest that work: {work}" if work and scoring.strict else "bring more")
     )
 
 
