@@ -6,8 +6,9 @@ that breaks the format gets a message with file, line, field, value and what to 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -49,11 +50,22 @@ class ProblemLine:
 
 
 @dataclass(frozen=True)
+class DrawnFrom:
+    """Of a pool that was drawn from one model, what is known of each solution and testing (`Provenance.detail`)."""
+
+    model: str
+    solutions: tuple[Mapping[str, Json], ...]
+    testings: tuple[Mapping[str, Json], ...]
+    simulated: bool = False
+
+
+@dataclass(frozen=True)
 class PoolLine(ProblemLine):
     """A line of a pool file."""
 
     solutions: tuple[str, ...] | None = None
     testings: tuple[StoredTesting, ...] | None = None
+    drawn: DrawnFrom | None = None
 
 
 PROBLEM_FIELDS = tuple(field.name for field in fields(ProblemLine))
@@ -133,12 +145,39 @@ def pool_from_json(value: Mapping[str, Json], *, line: int = 0, source: str = "h
         raise FormatError("verdicts", "the line is a matrix, not a problem", hint=hint)
     found = load(PoolLine, value)
     problem = _problem(found, line, source)
-    maker = Provenance(source=str(problem.meta.get("source", "recorded")), parents=(problem.id,))
+    texts, testings, drawn = found.solutions or (), found.testings or (), found.drawn
+    if drawn is None:
+        maker = Provenance(source=str(problem.meta.get("source", "recorded")), parents=(problem.id,))
+        makers = [maker] * len(texts), [maker] * len(testings)
+    else:
+        makers = (
+            _makers(drawn, problem, "solutions", drawn.solutions, len(texts)),
+            _makers(drawn, problem, "testings", drawn.testings, len(testings)),
+        )
     return Pool(
         problem,
-        tuple(Solution(text, maker) for text in found.solutions or ()),
-        tuple(replace(testing, provenance=maker) for testing in found.testings or ()),
+        tuple(map(Solution, texts, makers[0])),
+        tuple(replace(testing, provenance=maker) for testing, maker in zip(testings, makers[1], strict=True)),
     )
+
+
+def _makers(
+    drawn: DrawnFrom, problem: Problem, kind: str, details: Sequence[Mapping[str, Json]], count: int
+) -> list[Provenance]:
+    """
+    Raises:
+        FormatError: not one for each, or log-probabilities that are none.
+    """
+    if len(details) != count:
+        raise FormatError(f"drawn.{kind}", f"must be {count}, one for each of the line's {kind}", len(details))
+    for at, detail in enumerate(details):
+        one, many = detail.get("logprob", {"mean": 0}), detail.get("logprobs", [])
+        known = [value for value in many if value is not None] if isinstance(many, list) else [many, None]
+        known.append(one.get("mean") if isinstance(one, dict) else None)
+        if not all(type(value) in (int, float) and -math.inf < value <= 0 for value in known):
+            rule = "`logprob` has a mean, `logprobs` a list of numbers up to 0, null where one is unknown"
+            raise FormatError(f"drawn.{kind}[{at}]", rule, dict(detail))
+    return [Provenance(drawn.model, parents=(problem.id,), simulated=drawn.simulated, detail=one) for one in details]
 
 
 def problem_from_json(value: Mapping[str, Json]) -> Problem:
@@ -157,6 +196,15 @@ def pool_to_json(pool: Pool) -> dict[str, Json]:
         line["solutions"] = [solution.text for solution in pool.solutions]
     if pool.testings:
         line["testings"] = [testing.to_json() for testing in pool.testings]
+    solutions, testings = ([one.provenance for one in items] for items in (pool.solutions, pool.testings))
+    models = {(one.source, one.simulated) for one in (*solutions, *testings)}
+    if len(models) == 1 and any(one.detail for one in (*solutions, *testings)):
+        ((model, simulated),) = models
+        details = {
+            "solutions": [dict(one.detail) for one in solutions],
+            "testings": [dict(one.detail) for one in testings],
+        }
+        line["drawn"] = {"model": model, **details, **({"simulated": True} if simulated else {})}
     return line
 
 

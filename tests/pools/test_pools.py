@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 from evosyn.domains import check_pool, iter_pools, load_pools
 from evosyn.errors import FormatError, InputError
-from evosyn.pools import pool_from_json, write_pools
+from evosyn.pools import pool_from_json, pool_to_json, write_pools
+from evosyn.records import Json, Pool, Provenance, Solution, Testing
 
 GOOD: dict[str, Any] = {
     "problem_id": "double",
@@ -178,3 +180,48 @@ def test_what_no_file_or_page_can_hold_is_refused(field, value, said):
     with pytest.raises(FormatError) as found:
         pool_from_json(line)
     assert found.value.field == field and said in found.value.reason
+
+
+def test_what_is_known_of_a_drawn_pool_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    pool = load_pools("builtin:python-seeds")[0]
+    made = [
+        Provenance("openai/m", call="c_1", detail={"slot": n, "logprob": {"mean": -0.5, "sum": -5.0, "tokens": 10}})
+        for n in range(2)
+    ]
+    testing = Testing(
+        "cases", {"cases": [{"input": [1], "output": 2}]}, Provenance("openai/m", detail={"logprobs": [None, -1]})
+    )
+    drawn = Pool(pool.problem, tuple(Solution(f"x = {n}", one) for n, one in enumerate(made)), (testing,))
+    write_pools(tmp_path / "p.jsonl.gz", [drawn])
+    (again,) = load_pools(tmp_path / "p.jsonl.gz")
+    for one, other in zip((*drawn.solutions, *drawn.testings), (*again.solutions, *again.testings), strict=True):
+        assert (one.provenance.source, one.provenance.detail) == (other.provenance.source, other.provenance.detail)
+    assert pool_to_json(again) == pool_to_json(drawn)
+    several = replace(drawn, solutions=(*drawn.solutions, Solution("x", Provenance("other/m", detail={"slot": 1}))))
+    assert "drawn" not in pool_to_json(several), "of several models nobody is named"
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"solutions": []}, r"drawn.solutions': must be 1, one for each"),
+        ({"solutions": [{"logprob": -1.0}]}, r"drawn.solutions\[0\]': `logprob` has a mean"),
+        ({"solutions": [{"logprob": {"mean": 0.5}}]}, r"drawn.solutions\[0\]': `logprob` has a mean"),
+        ({"solutions": [{"logprob": {"mean": float("nan")}}]}, "NaN|logprob"),
+        ({"testings": [{"logprobs": -1}]}, r"drawn.testings\[0\]': `logprob` has a mean"),
+        ({"testings": [{"logprobs": ["-1"]}]}, r"drawn.testings\[0\]': `logprob` has a mean"),
+        ({"testings": [3]}, "drawn"),
+        ({"model": 3}, "drawn.model"),
+    ],
+)
+def test_what_is_wrong_with_what_is_known_of_a_drawn_pool_is_named(
+    told: dict[str, Json], said: str, tmp_path: Path
+) -> None:
+    line = {
+        "problem_id": "p", "domain": "python-function", "statement": "s", "entry_point": "f", "solutions": ["x = 1"],
+        "testings": [{"kind": "cases", "cases": [{"input": [1], "output": 2}]}],
+        "drawn": {"model": "m", "solutions": [{}], "testings": [{}], **told},
+    }  # fmt: skip
+    (tmp_path / "p.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(InputError, match=said):
+        load_pools(tmp_path / "p.jsonl")
