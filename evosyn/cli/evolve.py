@@ -116,7 +116,8 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     of both or of neither, and a winner may fall behind in none. The same command again resumes; on a finished run
     it shows the result. Ends with 1 if the winner does not beat the initial strategy on the held-out problems.
     """
-    from evosyn.cli._evolve_view import show_report, watching
+    from evosyn.cli._evolve_view import SearchView, show_report
+    from evosyn.cli._progress import watching
     from evosyn.synthesis.recipes.evolved import run_evolved
     from evosyn.synthesis.recipes.strategy import run_evolve
     from evosyn.synthesis.search.inputs import Source
@@ -138,11 +139,12 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
             echo(f"warning: {line}", err=True)
         _show_plan(opened, config, out, as_json)
         return 0
-    with (
-        watching(config, show=not (quiet or as_json)) as progress,
-        Workbench(config.workbench, out=out, seed=config.seed, company=config.company) as workbench,
-    ):
-        report = run_evolve(config, opened, out, workbench, more=more or 0, progress=progress)
+    with Workbench(config.workbench, out=out, seed=config.seed, company=config.company) as workbench:
+        view = SearchView(config, workbench.replies)
+        with watching(view, show=not (quiet or as_json), last=False) as view.say:
+            asked = "" if opened.recorded else f"; replies of {config.workbench.teacher.spec}"
+            view.say(f"{out}: {len(opened.pools) + len(opened.matrices):,} problems{asked}")
+            report = run_evolve(config, opened, out, workbench, more=more or 0, progress=view)
     echo(json.dumps(report, indent=2)) if as_json else show_report(report, out)
     if not report["beats_initial"]:
         raise CheckFailed(

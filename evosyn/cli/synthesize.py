@@ -76,7 +76,8 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     With --shard-size the work is done in shards, by `--set shards.workers=N` processes or with --runner ray by a worker
     a node; what is finished is kept in `shards.store`, a path or address (s3://bucket/run) that all of them reach.
     """
-    from evosyn.cli._synthesis_view import warn, watching
+    from evosyn.cli._progress import line_of, watching
+    from evosyn.cli._synthesis_view import warn
     from evosyn.cli._tables import show_estimate, show_figures
     from evosyn.synthesis.progress import SynthesisProgress
     from evosyn.synthesis.recipes.problems import synthesize
@@ -102,7 +103,11 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
             report = synthesize_shards(inputs, config, workbench, out, tell=said)
         else:
             progress = SynthesisProgress()
-            with watching(progress, not (quiet or as_json), _asked(config)):
+            with watching(partial(line_of, progress, "problems"), show=not (quiet or as_json)) as say:
+                say(
+                    f"{out}: {config.problems:,} problems, {config.solutions} solutions and {config.testings} testings "
+                    f"each; replies of {_asked(config)}"
+                )
                 report = synthesize(inputs, config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
     warn(report)

@@ -58,10 +58,12 @@ def synthesize(
     benchmarks = open_index(config.filter.decontaminate) if config.filter.decontaminate.files else None
     asked = Asked((workbench.teacher(), *(workbench.teacher(model) for model in config.also)))
     progress = progress or SynthesisProgress()
-    progress.asked = config.problems
+    large = config.filter.reward.large and any("inputs" in workbench.domains[one.domain].asks for one in inputs.seeds)
+    each = 1 + config.solutions + config.testings + large
+    progress.begin(config.problems, 0 if config.sampling.adaptive else each)
     with RunDir(out) as run:
         run.claim_new(KIND)
-        ledger = Ledger(run.journal, Instance, on_reply=progress.reply)
+        ledger = Ledger(run.journal, Instance, counts=progress)
         stages = stages_of(Given(inputs, config, workbench, asked, ledger, benchmarks))
         claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)
         runner = Runner(stages, ledger, window=2 * max(16, workbench.config.teacher.calls), progress=progress)

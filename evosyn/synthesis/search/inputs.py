@@ -27,6 +27,7 @@ from evosyn.running.progress import Usage
 from evosyn.strategies.evidence import evidence_digest
 from evosyn.synthesis.search.config import KIND, EvolveConfig, SearchSettings
 from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
+from evosyn.synthesis.search.progress import DRAWING
 from evosyn.synthesis.search.seeds import (
     FEW_HELD_OUT,
     FEWEST,
@@ -340,8 +341,8 @@ def _pools(
         problems,
         teacher,
         domains,
-        Wanted(*config.drawn, config.sampling, actors),
-        on_done=lambda: on_step("drawing pools", next(count), len(problems)),
+        Wanted(*config.drawn, config.sampling, actors, workbench.replies),
+        on_done=lambda: on_step(DRAWING, next(count), len(problems)),
     )
     write_rejects(run.path, drawn.rejects)
     _see_enough(run, drawn, config, teacher.name)
@@ -382,7 +383,6 @@ def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: s
 
 def _execute(pools: Sequence[Pool], workbench: Workbench, on_step: Callable[[str, int, int], None]) -> list[PassMatrix]:
     count = iter(range(1, len(pools) + 1))
-    on_step("executing", 0, len(pools))
     return workbench.crossexec.matrices(
         [(pool.problem, pool.solutions, pool.testings) for pool in pools],
         on_done=lambda *_: on_step("executing", next(count), len(pools)),
