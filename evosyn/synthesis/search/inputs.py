@@ -25,6 +25,7 @@ from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
 from evosyn.strategies.evidence import evidence_digest
+from evosyn.synthesis.estimate import TOGETHER, keep_taken
 from evosyn.synthesis.search.config import KIND, EvolveConfig, SearchSettings
 from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
 from evosyn.synthesis.search.progress import DRAWING
@@ -236,6 +237,7 @@ def prepare(
     """
     stored = run.file(MATRICES)
     pools: list[Pool] = []
+    estimated: dict[str, Json] = {}
     simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
     known = dict(source.left_out)
     if source.is_matrices:
@@ -244,6 +246,8 @@ def prepare(
         if source.recorded and not source.matrices:
             check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
         pools, drawn = _pools(run, source, config, workbench, on_step)
+        if (used := _cost_of_pools(run).spent.get("drawing")) is not None:
+            estimated = keep_taken(run, [len(source.pools), *config.drawn], TOGETHER, used, workbench.replies)
         simulated = simulated or drawn
         known.update(_incomplete(run, pools, config, drawn=not source.recorded))
         pools = [pool for pool in pools if pool.solutions and pool.testings]
@@ -261,6 +265,7 @@ def prepare(
         unusable=cost.unusable_replies,
         read_in_part=cost.read_in_part,
         examples=cost.examples,
+        estimated=estimated,
     )
 
 

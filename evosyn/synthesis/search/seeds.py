@@ -62,6 +62,7 @@ class Seeds:
         unusable: replies that could not be used, by kind and reason.
         read_in_part: replies of which cases are lost, likewise.
         examples: testings by what was shown with the request for them (`synthesis.examples.Example.name`).
+        estimated: what a dry run foresaw for the drawing, and what that took; empty where there was none.
     """
 
     split: Split
@@ -73,6 +74,7 @@ class Seeds:
     unusable: Mapping[str, int] = field(default_factory=dict)
     read_in_part: Mapping[str, int] = field(default_factory=dict)
     examples: Mapping[str, int] = field(default_factory=dict)
+    estimated: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def skipped(self) -> dict[str, int]:
