@@ -19,10 +19,10 @@ from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1
-REPORT = "report.json"
+REPORT, ESTIMATE = "report.json", "estimate.json"
 _DATABASE = ("", "-wal", "-shm", "-journal")
 """How the names of the files end that SQLite makes of one."""
-KEPT_BEFORE = {"turns.jsonl", "states", "evaluations"}.union(
+KEPT_BEFORE = {"turns.jsonl", "states", "evaluations", ESTIMATE}.union(
     *({f"{name}.sqlite{end}" for end in _DATABASE} for name in ("replies", "verdicts"))
 )
 """What may stand in a directory before its run begins: paid replies of a `--dry-run`, for instance. Whole names, for

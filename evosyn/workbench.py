@@ -40,7 +40,7 @@ from evosyn.ports import (
 )
 from evosyn.records import Json, Problem
 from evosyn.rundir import require_free
-from evosyn.running.progress import Usage, usage_of
+from evosyn.running.progress import ReplyCounts, Usage, usage_of
 from evosyn.sharing import Company
 from evosyn.text.reasoning import AUTO, ReasoningForm
 
@@ -175,6 +175,7 @@ class Workbench:
 
     Attributes:
         budget: shared by all teachers.
+        replies: counts of those that pools are drawn of.
     """
 
     def __init__(
@@ -191,7 +192,7 @@ class Workbench:
     ) -> None:
         self.config = config or WorkbenchConfig()
         self._refuse_strangers()
-        self.budget = Budget(self.config.budget)
+        self.budget, self.replies = Budget(self.config.budget), ReplyCounts()
         self._out, self._seed, self._limits, self._company = out, seed, limits, company
         self._lent, self._own = lent, own or {}
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
@@ -311,6 +312,11 @@ class Workbench:
         from evosyn.crossexec.executor import CrossExecutor
 
         return CrossExecutor(self.judge)
+
+    @property
+    def slots(self) -> int | None:
+        """Calls that the endpoints which were asked work at at once; None where none of them says it."""
+        return min((one.slots for one in self._refusals.values() if one.slots), default=None)
 
     @property
     def has_model(self) -> bool:

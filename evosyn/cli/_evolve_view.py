@@ -1,101 +1,94 @@
-"""What a person sees of a search: a live line on a terminal, plain lines elsewhere, leaderboards at the end."""
+"""What a person sees of a search: a line while it goes on, leaderboards at the end."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evosyn.cli._output import console, echo
+from evosyn.cli._output import echo
+from evosyn.cli._progress import Say, left, replies_of
 from evosyn.cli._tables import Cell, print_by_pool, print_table, wide_console
 from evosyn.escaping import safe
+from evosyn.running.progress import ReplyCounts, left_s
+from evosyn.synthesis.search.progress import DRAWING
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.status import Status
-
     from evosyn.evolve.events import Fate, Step
     from evosyn.evolve.islands import Archipelago
     from evosyn.evolve.stopping import StopConfig
     from evosyn.records import Json
     from evosyn.synthesis.search.config import EvolveConfig
-    from evosyn.synthesis.search.progress import SearchProgress
-
-LINE_EVERY_S = 5.0
-REFRESH_S = 0.2
 
 
-@contextmanager
-def watching(config: EvolveConfig, *, show: bool) -> Iterator[SearchProgress]:
-    """Progress on standard error while the body runs."""
-    from evosyn.synthesis.search.progress import Quiet
+class SearchView:
+    """Implements `SearchProgress`: what a search is at, in a line.
 
-    if not show:
-        yield Quiet()
-        return
-    shown = console(stderr=True)
-    if not sys.stderr.isatty():
-        yield Lines(config, shown, None)
-        return
-    with shown.status("starting") as status:
-        yield Lines(config, shown, status)
+    Args:
+        replies: counts of those that its pools are drawn of.
 
+    Attributes:
+        say: says a line that stays.
+    """
 
-class Lines:
-    """Implements `SearchProgress`: updates a status line, or prints lines where there is no terminal."""
+    def __init__(self, config: EvolveConfig, replies: ReplyCounts) -> None:
+        self._stop, self._replies = config.stop, replies
+        self._line: Callable[[], str] = self._drawing
+        self._began, self._first, self._start = 0.0, 0, 0.0
+        self.say: Say = lambda _: None
 
-    def __init__(self, config: EvolveConfig, console: Console, status: Status | None) -> None:
-        self._stop, self._console, self._status = config.stop, console, status
-        self._shown, self._started, self._first = 0.0, time.monotonic(), 0
-        self._what = ""
+    def __call__(self) -> str:
+        return self._line()
 
     def step(self, what: str, done: int, total: int) -> None:
-        if what != self._what:
-            self._what, self._shown = what, 0.0
-        self._show(f"{what}: {done} of {total} problems", force=done == total)
+        if what != DRAWING:
+            self._line = lambda: f"{what}: {done:,} of {total:,} problems"
+        if done == total:
+            counted = f"; {replies_of(self._replies)}" if what == DRAWING else ""
+            self.say(f"{what.removesuffix('ing')}ed: {total:,} problems{counted}")
+            self._line = lambda: "executing" if what == DRAWING else "starting the search"
 
     def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None:  # noqa: ARG002
         if step.index < 0:
-            self._started, self._first = time.monotonic(), state.evaluations
+            self._began, self._first = time.monotonic(), state.evaluations
+            self._start = state.initial[0].evaluation.score or 0.0
             others = f"; the best of {len(state.initial)} that it starts from: {state.best_score:.4f}"
-            score = f"{state.initial[0].evaluation.score:.4f} on the draws of the search (tables are of fresh ones)"
-            self.said(f"initial strategy: {score}{others if len(state.initial) > 1 else ''}")
-        elif self._due():
-            self._show(self._line(state), force=True)
+            score = f"{self._start:.4f} on the draws of the search (tables are of fresh ones)"
+            self.say(f"initial strategy: {score}{others if len(state.initial) > 1 else ''}")
+        self._line = lambda: self._searching(state)
 
     def limited(self, limits: StopConfig) -> None:
         self._stop = limits
 
     def said(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False)
+        self.say(line)
 
-    def _line(self, state: Archipelago) -> str:
-        stop = self._stop
-        rate = (state.evaluations - self._first) / max(time.monotonic() - self._started, 1e-3)
-        goal = f"/{stop.evaluations}" if stop.evaluations else ""
-        steps = f", {state.steps}/{stop.proposals} proposals" if stop.proposals else ""
-        calls = (
-            f", {state.replies} model calls" + (f" ${state.cost:.3f}" if state.cost else "") if state.replies else ""
-        )
+    def ended(self, why: str) -> None:
+        self.say(f"{self._line()}; ended by {why}")
+        self._line = lambda: "scoring train and held-out problems"
+
+    def _drawing(self) -> str:
+        counts = self._replies
+        return f"{DRAWING}: {replies_of(counts)}{left(counts.eta_s)}" if counts.expected else "starting"
+
+    def _searching(self, state: Archipelago) -> str:
+        stop, seconds = self._stop, time.monotonic() - self._began
+        done = state.evaluations - self._first
+        goals = [
+            left_s(done, stop.evaluations - self._first, seconds) if stop.evaluations else None,
+            left_s(state.steps, stop.proposals, seconds) if stop.proposals else None,
+        ]
+        goal = f"/{stop.evaluations:,}" if stop.evaluations else ""
+        steps = f", {state.steps:,}/{stop.proposals:,} proposals" if stop.proposals else ""
+        calls = ""
+        if state.replies:
+            calls = f", {state.replies:,} model calls" + (f" ${state.cost:.3f}" if state.cost else "")
         return (
-            f"{state.evaluations}{goal} evaluations{steps}, best {state.best_score:.4f}, "
-            f"{len(state.record)} cells, {rate:.0f}/s{calls}"
+            f"searching: {state.evaluations:,}{goal} evaluations{steps}, best {state.best_score:.4f} "
+            f"(start {self._start:.4f}), {len(state.record)} cells, {done / max(seconds, 1e-3):.0f}/s"
+            f"{calls}{left(min((one for one in goals if one is not None), default=None))}"
         )
-
-    def _due(self) -> bool:
-        return time.monotonic() - self._shown > (LINE_EVERY_S if self._status is None else REFRESH_S)
-
-    def _show(self, text: str, *, force: bool = False) -> None:
-        if not (force or self._due()):
-            return
-        self._shown = time.monotonic()
-        if self._status is None:
-            self.said(text)
-        else:
-            self._status.update(text)
 
 
 def show_report(report: Mapping[str, Json], out: Path) -> None:

@@ -1,25 +1,19 @@
-"""What the commands share that let a model make things: their options, a line of counts, what a run came to."""
+"""What the commands share that let a model make things: their options, and what a run came to."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from evosyn.cli._command import Option, config_options, sandbox_options, teacher_options, with_options
-from evosyn.cli._output import echo
 from evosyn.errors import CheckFailed, TeacherUnavailable
 from evosyn.lengths import remedy_of
 
 if TYPE_CHECKING:
     from evosyn.records import Json
-    from evosyn.running.progress import RunProgress
-
-LINE_EVERY_S = 10.0
 
 
 def making_options(example: str, dry: str, *more: Callable[[Any], Any]) -> Callable[[Option], Option]:
@@ -35,38 +29,6 @@ def making_options(example: str, dry: str, *more: Callable[[Any], Any]) -> Calla
         click.option("--quiet", is_flag=True, help="No progress."),
     )
     return lambda command: with_options(command, options)
-
-
-@contextmanager
-def watching(line: Callable[[], str], *, show: bool) -> Iterator[None]:
-    """A line of counts now and then, on the error stream."""
-    stop = threading.Event()
-
-    def lines() -> None:
-        while not stop.wait(LINE_EVERY_S):
-            echo(line(), err=True)
-
-    thread = threading.Thread(target=lines, daemon=True)
-    if show:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        if show:
-            thread.join()
-            echo(line(), err=True)
-
-
-def line_of(progress: RunProgress[Any], things: str) -> str:
-    """How far a run is."""
-    stages = "".join(f", {count} in {name}" for name, count in progress.in_stage.items() if count)
-    kept = progress.finished - sum(progress.dropped.values())
-    money = f", ${progress.usage.cost:.4f}" if progress.usage.cost else ""
-    return (
-        f"{progress.finished}/{progress.asked} {things} ended ({kept} kept){stages}, "
-        f"{progress.replies} replies ({progress.cached} from cache){money}, {progress.seconds:.0f} s"
-    )
 
 
 def spent(report: Mapping[str, Json]) -> str:

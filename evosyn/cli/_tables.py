@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evosyn.cli._output import console, echo
+from evosyn.cli._progress import clock
 from evosyn.records import Json
-from evosyn.rundir import write_atomic
+from evosyn.rundir import ESTIMATE, write_atomic
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -99,13 +100,15 @@ def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | N
         show_figures(found, as_json=True)
         return
     rows: list[tuple[Cell, ...]] = [_estimated(name, phase) for name, phase in found["phases"].items()]
-    columns = ("phase", "calls", "at most", "input tokens", "output tokens", "dollars")
+    columns = ("phase", "calls", "at most", "input tokens", "output tokens", "dollars", "time")
     key = "drafts" if "drafts" in found else "problems"
     what = "drafts" if key == "drafts" else things
     print_table(f"{found[key]} {what}", columns, [*rows, _estimated("in all", found)])
     echo(f"executions: {found['executions']:,}")
-    if found["model_wall_s"]:
-        echo(f"waiting for the model: about {found['model_wall_s']:,.0f} s")
+    if found["model_wall_s"] is None:
+        echo("time: not known, no reply of the sample was waited for")
+    elif found["model_wall_s"]:
+        echo(f"waiting for the model: about {clock(found['model_wall_s'])}")
     for name in ("proposals", "evaluations"):
         if found.get(name) is not None:
             echo(f"{name}: {found[name]:,}")
@@ -124,7 +127,22 @@ def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | N
 def _estimated(name: str, phase: Mapping[str, Json]) -> tuple[Cell, ...]:
     counts = (phase["calls"], phase["calls_at_most"], phase["input_tokens"], phase["output_tokens"])
     cost = "?" if phase["cost"] is None else f"{phase['cost']:.4f}"
-    return (name, *(f"{count:,}" for count in counts), cost)
+    seconds = phase["wall_s"] if "wall_s" in phase else phase["model_wall_s"]
+    return (name, *(f"{count:,}" for count in counts), cost, "?" if seconds is None else clock(seconds))
+
+
+def keep_estimate(found: Mapping[str, Json], out: Path) -> None:
+    """Keep an estimate with the replies that it is made of, for the run to compare itself with."""
+    if out.is_dir() and found["model_wall_s"] is not None and found["sampled_calls"]:
+        write_atomic(out / ESTIMATE, json.dumps(found, indent=2) + "\n")
+
+
+def show_taken(report: Mapping[str, Json]) -> None:
+    """What a dry run foresaw, against what it took; nothing where there was none."""
+    for name, one in (report.get("estimated") or {}).items():
+        seconds = "an unknown time" if one["wall_s"] is None else clock(one["wall_s"])
+        told = f"{one['calls']:,} calls, {one['input_tokens']:,.0f} + {one['output_tokens']:,.0f} tokens, {seconds}"
+        echo(f"{name} of asking the model: {told}")
 
 
 def shown(cell: Cell) -> str:

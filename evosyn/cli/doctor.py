@@ -60,24 +60,53 @@ class Finding:
     kind="evosyn.cli._configs:CheckConfig",
     short_help="Say what is installed and what works on this machine.",
 )
+@click.argument("seeds", default="builtin:python-seeds")
 @click.option("--model", default=None, help="Also ask this model two short questions (provider/name).")
 @click.option("--base-url", default=None, help="Endpoint of the model, if it is not the provider's own.")
 @click.option("--api-key-env", default=None, metavar="NAME", help="Environment variable with the model's key.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    help="Also ask it about so many problems of SEEDS: four solutions in each style and four tests in each form and "
+    "style of each, 24 calls a problem; says what serves and what a run takes.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @config_options("workbench.sandbox.packages='[numpy]'")
 def command(
-    config: CheckConfig, model: str | None, base_url: str | None, api_key_env: str | None, as_json: bool
+    config: CheckConfig,
+    seeds: str,
+    model: str | None,
+    base_url: str | None,
+    api_key_env: str | None,
+    sample: int | None,
+    as_json: bool,
 ) -> int:
-    """Say what is installed and what works here. Exit code 4 when something that evolve or synthesize needs fails."""
+    """Say what is installed and what works here. Exit code 4 when something that evolve or synthesize needs fails.
+
+    With --sample a table says of each kind, form and style how many replies came, were cut, could be used and how much
+    of them is right, as far as the seeds have references and human tests, which run in the sandbox; then settings to
+    copy.
+    """
+    from evosyn.cli._doctor_sample import sampled
+    from evosyn.workbench import TeacherConfig
+
+    if sample and model is None:
+        raise UsageError("--sample: asks a model; name it with --model provider/name")
     findings = []
     given = {"base_url": base_url, "api_key_env": api_key_env}
-    sandbox = config.workbench.sandbox
-    for finding in _findings(sandbox, model, {name: value for name, value in given.items() if value is not None}):
+    options, sandbox = {name: value for name, value in given.items() if value is not None}, config.workbench.sandbox
+    for finding in _findings(sandbox, model, options):
         findings.append(finding)
         if not as_json:
             _show(finding)
+    told: Json = [asdict(finding) for finding in findings]
+    if sample and model is not None and all(one.works or not one.needed for one in findings):
+        teacher = TeacherConfig.model_validate({"model": model, **options})
+        workbench = config.workbench.model_copy(update={"teacher": teacher})
+        found = sampled(workbench, seeds, sample, show=not as_json)
+        told = {"findings": told, "sample": found}
     if as_json:
-        echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        echo(json.dumps(told, indent=2))
     return EXIT_UNAVAILABLE if any(finding.needed and not finding.works for finding in findings) else 0
 
 

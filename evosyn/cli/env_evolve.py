@@ -9,8 +9,9 @@ import click
 
 from evosyn.cli._command import ConfiguredCommand, flag, out_option
 from evosyn.cli._limits import limits_of, names_limit, require_run
-from evosyn.cli._making import making_options, refuse_nothing, watching
+from evosyn.cli._making import making_options, refuse_nothing
 from evosyn.cli._output import echo
+from evosyn.cli._progress import watching
 from evosyn.errors import EXIT_BUDGET
 
 if TYPE_CHECKING:

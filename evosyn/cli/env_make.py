@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, flag, out_option, preset_option
-from evosyn.cli._making import line_of, making_options, refuse_nothing, spent, watching
+from evosyn.cli._making import making_options, refuse_nothing, spent
 from evosyn.cli._output import echo
+from evosyn.cli._progress import line_of, watching
 
 if TYPE_CHECKING:
     from evosyn.records import Json

@@ -117,7 +117,9 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     of both or of neither, and a winner may fall behind in none. The same command again resumes; on a finished run
     it shows the result. Ends with 1 if the winner does not beat the initial strategy on the held-out problems.
     """
-    from evosyn.cli._evolve_view import show_report, watching
+    from evosyn.cli._evolve_view import SearchView, show_report
+    from evosyn.cli._progress import watching
+    from evosyn.cli._tables import show_taken
     from evosyn.synthesis.recipes.evolved import run_evolved
     from evosyn.synthesis.recipes.strategy import run_evolve
     from evosyn.synthesis.search.inputs import Source
@@ -137,14 +139,17 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     if dry_run:
         for line in opened.notes(config.heldout):
             echo(f"warning: {line}", err=True)
-        _show_plan(opened, config, out, as_json)
+        _show_plan(opened, config, out, as_json=as_json, show=not (quiet or as_json))
         return 0
-    with (
-        watching(config, show=not (quiet or as_json)) as progress,
-        Workbench(config.workbench, out=out, seed=config.seed, company=config.company) as workbench,
-    ):
-        report = run_evolve(config, opened, out, workbench, more=more or 0, progress=progress)
+    with Workbench(config.workbench, out=out, seed=config.seed, company=config.company) as workbench:
+        view = SearchView(config, workbench.replies)
+        with watching(view, show=not (quiet or as_json), last=False) as view.say:
+            asked = "" if opened.recorded else f"; replies of {config.workbench.teacher.spec}"
+            view.say(f"{out}: {len(opened.pools) + len(opened.matrices):,} problems{asked}")
+            report = run_evolve(config, opened, out, workbench, more=more or 0, progress=view)
     echo(json.dumps(report, indent=2)) if as_json else show_report(report, out)
+    if not as_json:
+        show_taken(report)
     if not report["beats_initial"]:
         raise CheckFailed(
             f"the winner does not beat the initial strategy on the held-out problems "
@@ -178,19 +183,29 @@ def _arm(text: str) -> tuple[str, float]:
     return name, weight
 
 
-def _show_plan(source: Source, config: EvolveConfig, out: Path, as_json: bool) -> None:
+def _show_plan(source: Source, config: EvolveConfig, out: Path, *, as_json: bool, show: bool) -> None:
     import asyncio
 
-    from evosyn.cli._tables import show_estimate
+    from evosyn.cli._progress import watching
+    from evosyn.cli._tables import keep_estimate, show_estimate
+    from evosyn.synthesis.estimate import SamplingTeacher, foretold
     from evosyn.synthesis.recipes.strategy import see_all
     from evosyn.synthesis.search.estimate import estimate_search, sample_seeds
     from evosyn.workbench import Workbench
 
     sampled, calls = None, config.workbench.teacher.calls
-    with Workbench(config.workbench, out=out, seed=config.seed) as workbench:
+    with (
+        Workbench(config.workbench, out=out, seed=config.seed) as workbench,
+        watching(lambda: "waiting for replies", show=show, last=False) as say,
+    ):
+        if not source.recorded:
+            say(foretold(len(source.pools), *config.drawn, config.sampling.attempts))
         see_all(config, out, workbench)
         if not source.recorded:
+            teacher = SamplingTeacher(workbench.teacher(), say)
             problems = [pool.problem for pool in source.pools]
-            sampled = asyncio.run(sample_seeds(problems, workbench.domains, workbench.teacher(), config))
+            asyncio.run(sample_seeds(problems, workbench.domains, teacher, config))
+            sampled = teacher.sampled(slots=workbench.slots)
     found = estimate_search(config, source, sampled, calls)
+    keep_estimate(found, out)
     show_estimate(found, as_json=as_json, kept_in=None if sampled is None else out / "replies.sqlite")

@@ -76,8 +76,9 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     With --shard-size the work is done in shards, by `--set shards.workers=N` processes or with --runner ray by a worker
     a node; what is finished is kept in `shards.store`, a path or address (s3://bucket/run) that all of them reach.
     """
-    from evosyn.cli._synthesis_view import warn, watching
-    from evosyn.cli._tables import show_estimate, show_figures
+    from evosyn.cli._progress import line_of, watching
+    from evosyn.cli._synthesis_view import warn
+    from evosyn.cli._tables import keep_estimate, show_estimate, show_figures
     from evosyn.synthesis.progress import SynthesisProgress
     from evosyn.synthesis.recipes.problems import synthesize
     from evosyn.synthesis.recipes.shards import synthesize_shards
@@ -94,7 +95,8 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     own = config.workbench if config.shards.size is None else on_this_machine(config.workbench)
     with Workbench(own, out=out, seed=config.seed, limits=limits) as workbench:
         if dry_run:
-            found = _estimate(inputs, config, workbench)
+            found = _estimate(inputs, config, workbench, show=not (quiet or as_json))
+            keep_estimate(found, out)
             show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite")
             return
         if config.shards.size is not None:
@@ -102,7 +104,11 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
             report = synthesize_shards(inputs, config, workbench, out, tell=said)
         else:
             progress = SynthesisProgress()
-            with watching(progress, not (quiet or as_json), _asked(config)):
+            with watching(partial(line_of, progress, "problems"), show=not (quiet or as_json)) as say:
+                say(
+                    f"{out}: {config.problems:,} problems, {config.solutions} solutions and {config.testings} testings "
+                    f"each; replies of {_asked(config)}"
+                )
                 report = synthesize(inputs, config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
     warn(report)
@@ -181,21 +187,28 @@ def _asked(config: SynthesizeConfig) -> str:
     return ", ".join((teacher.spec or "", *config.also))
 
 
-def _estimate(inputs: Inputs, config: SynthesizeConfig, workbench: Workbench) -> dict[str, Json]:
+def _estimate(inputs: Inputs, config: SynthesizeConfig, workbench: Workbench, *, show: bool) -> dict[str, Json]:
     import asyncio
 
-    from evosyn.synthesis.estimate import estimate, sample
+    from evosyn.cli._progress import watching
+    from evosyn.synthesis.estimate import SamplingTeacher, asks_for_inputs, estimate, foretold, sample
 
-    teacher = workbench.teacher()
-    sampled = asyncio.run(sample(inputs.seeds, workbench.domains, teacher, config))
+    with watching(lambda: "waiting for replies", show=show, last=False) as say:
+        say(foretold(config.problems, config.solutions, config.testings, config.sampling.attempts, makes=True))
+        teacher = SamplingTeacher(workbench.teacher(), say)
+        asyncio.run(sample(inputs.seeds, workbench.domains, teacher, config))
+    large = asks_for_inputs(config, inputs.seeds, workbench.domains)
+    sampled = teacher.sampled(large=large, slots=workbench.slots)
     return {"teacher": teacher.name, **estimate(config, sampled, config.workbench.teacher.calls)}
 
 
 def _summary(report: dict[str, Json], out: Path) -> None:
     from evosyn.cli._synthesis_view import funnel
+    from evosyn.cli._tables import show_taken
     from evosyn.dataset import SETTINGS, parquet_path
 
     funnel(report)
+    show_taken(report)
     if not report["kept"]:
         return
     parts = "" if parquet_path(out).stem in SETTINGS else "-*"

@@ -23,6 +23,19 @@ ALIKE = 0.8
 """Similarity from which environments are told as one task (ReSyn, appendix A.5)."""
 ALIKE_SCORES = 0.005
 """Scores that differ by less are told as the same."""
+ROOM = "--set rollout.max_completion=N gives more room"
+CAUSES = (
+    ("completions/clipped_ratio", 0.5, 1, f"{{:.0%}} of completions were cut before they ended: {ROOM}"),
+    ("cut", 0.5, 1, f"{{:.0%}} of completions were cut while the model still thought: {ROOM}"),
+    ("parsed", 0.5, -1, "only {:.0%} of completions hold an answer in the form that is asked for: teach it first "
+     "(evosyn distill), or name the marks of its reasoning (--set rollout.reasoning=NAME)"),
+    ("zero_variance", 0.5, 1, "{:.0%} of groups had no two different rewards, and taught nothing: "
+     "--set reward.credit=share pays parts of a testing, --set rollout.group=16 draws more"),
+    ("pass_rate", 0.05, -1, "only {:.0%} of completions are right: take rows that it sometimes solves "
+     "(evosyn calibrate, then --band .1:.9), or a stronger model"),
+)  # fmt: skip
+"""Why a training moves nothing, the first cause first: a metric, the mean from which it is one, whether above or below,
+and what is said, with the setting that changes it."""
 TRAINED = (("reward", 1), ("pass_rate", 1), ("loss", -1))
 """What a training is judged by, the first that it has: a metric, and the direction in which it should go."""
 
@@ -166,9 +179,19 @@ def of_training(report: Mapping[str, Json] | None, progress: str, curves: Mappin
     sure = abs(moved) > 2 * _error(curves.get(name, ()), window)
     worked: Worked = "unclear" if moved and not sure else "yes" if moved > 0 else "no"
     said = "" if sure or not moved else " That is within what single steps vary by."
+    cause = _cause(curves) if name != "loss" and worked != "yes" else ()
     return Conclusion(
-        worked, did + said, why=(f"{report.get('model', 'A model')} was trained on {rows}", *why, measured)
+        worked, did + said, why=(*cause, f"{report.get('model', 'A model')} was trained on {rows}", *why, measured)
     )
+
+
+def _cause(curves: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
+    """The first cause that the figures of a training show, over all of its steps."""
+    for name, bound, sign, told in CAUSES:
+        values = curves.get(name)
+        if values and sign * (mean := statistics.fmean(values)) >= sign * bound:
+            return (f"The first cause that its figures show: {told.format(mean)}",)
+    return ()
 
 
 def of_evaluation(report: Mapping[str, Json] | None, progress: str) -> Conclusion:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -22,6 +22,7 @@ from evosyn.journal import Events, Journal
 from evosyn.ports import Teacher
 from evosyn.ports.stages import Item
 from evosyn.records import Json, content_id
+from evosyn.running.progress import ReplyCounts
 from evosyn.text.reasoning import AUTO, Answer
 from evosyn.thinking import settled
 
@@ -79,15 +80,15 @@ class Ledger(Generic[T]):
 
     Args:
         kind: record class of the items.
-        on_reply: told each reply that stages are given.
+        counts: told each reply that stages are given; stages tell of slots.
 
     Attributes:
         done: the finished items by index.
     """
 
-    def __init__(self, journal: Journal, kind: type[T], *, on_reply: Callable[[Reply], None] = lambda _: None) -> None:
+    def __init__(self, journal: Journal, kind: type[T], *, counts: ReplyCounts | None = None) -> None:
         self._events = Events[PaidReply | Finished](journal, {"reply": PaidReply, "item": Finished})
-        self._kind, self._on_reply = kind, on_reply
+        self._kind, self.counts = kind, counts or ReplyCounts()
         self._synced = time.monotonic()
         self._replies: defaultdict[int, dict[Key, PaidReply]] = defaultdict(dict)
         self._places: defaultdict[int, list[int]] = defaultdict(list)
@@ -126,7 +127,7 @@ class Ledger(Generic[T]):
             self._calls.add(call)
             call.add_done_callback(self._forget)
             reply = await asyncio.shield(call)
-        self._on_reply(reply)
+        self.counts.reply(reply)
         return reply
 
     async def settle(self) -> None:

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from evosyn.chat import Reply
 from evosyn.dataset import Reject
@@ -14,6 +14,8 @@ from evosyn.ports.stages import Item
 from evosyn.records import Json
 
 T = TypeVar("T", bound=Item)
+ENOUGH_S, ENOUGH = 10.0, 0.05
+"""Seconds and share of the work after which the time left can be told."""
 
 
 @dataclass(frozen=True)
@@ -50,24 +52,38 @@ def usage_of(replies: Sequence[Reply]) -> Usage:
     return total
 
 
+def left_s(done: float, whole: float, seconds: float) -> float | None:
+    """Seconds to go at the rate so far; None while that says little."""
+    if done <= 0 or seconds < ENOUGH_S or done < ENOUGH * whole:
+        return None
+    return seconds / done * max(0.0, whole - done)
+
+
+class Work(NamedTuple):
+    """How much is done, how much of that was there already, and how much there is in all."""
+
+    done: int
+    there: int
+    whole: int
+
+
 @dataclass
-class RunProgress(Generic[T]):
-    """Live counts of one run; the runner and the ledger tell it what happens.
+class ReplyCounts:
+    """Live counts of the replies of models; whoever asks tells of each as it comes.
 
     Attributes:
-        asked: items asked for in total.
-        resumed: items that were finished before this process began; `finished`: all that have ended.
-        in_stage: items now in each stage or before its door, in the order of the stages.
-        dropped: by stage and reason.
+        expected: slots to fill, with a reply each if all can be used; 0 where that is not known.
+        slots: those that have ended; `there`: of these, without a call of this process.
+        again: replies of ended slots beyond the first of each; `unusable`: of ended slots.
         replies: received in this process; `cached`: of those, answered without the model.
         usage: of the other replies.
     """
 
-    asked: int = 0
-    resumed: int = 0
-    finished: int = 0
-    in_stage: Counter[str] = field(default_factory=Counter)
-    dropped: Counter[str] = field(default_factory=Counter)
+    expected: int = 0
+    slots: int = 0
+    there: int = 0
+    again: int = 0
+    unusable: int = 0
     replies: int = 0
     cached: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -77,12 +93,57 @@ class RunProgress(Generic[T]):
     def __post_init__(self) -> None:
         self.started = self.clock()
 
+    def expect(self, slots: int) -> None:
+        """So many more will be asked for; time counts from the first."""
+        if not self.expected:
+            self.started = self.clock()
+        self.expected += slots
+
     def reply(self, reply: Reply) -> None:
         """Count one reply."""
         self.replies += 1
         self.cached += reply.cached
         if not reply.cached:
             self.usage = self.usage.plus(usage_of([reply]))
+
+    def end_slot(self, replies: Sequence[Reply], unusable: int) -> None:
+        """A slot has ended, filled or empty, after these replies."""
+        self.slots += 1
+        self.there += all(reply.cached for reply in replies)
+        self.again += max(0, len(replies) - 1)
+        self.unusable += unusable
+
+    @property
+    def work(self) -> Work:
+        return Work(self.slots, self.there, self.expected)
+
+    @property
+    def seconds(self) -> float:
+        return self.clock() - self.started
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds to go at the rate so far; None while that says little."""
+        done, there, whole = self.work
+        return left_s(done - there, whole - there, self.seconds)
+
+
+@dataclass
+class RunProgress(ReplyCounts, Generic[T]):
+    """Live counts of one run; the runner and the ledger tell it what happens.
+
+    Attributes:
+        asked: items asked for in total.
+        resumed: items that were finished before this process began; `finished`: all that have ended.
+        in_stage: items now in each stage or before its door, in the order of the stages.
+        dropped: by stage and reason.
+    """
+
+    asked: int = 0
+    resumed: int = 0
+    finished: int = 0
+    in_stage: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
 
     def end(self, item: T, *, resumed: bool = False) -> None:
         """Count an item that has ended, now or before this process began."""
@@ -97,11 +158,5 @@ class RunProgress(Generic[T]):
         return item.ended
 
     @property
-    def seconds(self) -> float:
-        return self.clock() - self.started
-
-    @property
-    def eta_s(self) -> float | None:
-        """Seconds to go at the rate so far; None while nothing has ended in this process."""
-        here = self.finished - self.resumed
-        return None if here <= 0 else self.seconds / here * (self.asked - self.finished)
+    def work(self) -> Work:
+        return super().work if self.expected else Work(self.finished, self.resumed, self.asked)

@@ -22,6 +22,7 @@ from evosyn.errors import UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing
+from evosyn.running.progress import ReplyCounts
 from evosyn.synthesis.examples import NO_EXAMPLE, Example, example_for
 from evosyn.synthesis.likelihood import solution_details, testing_detail
 from evosyn.synthesis.usable import Kind, named_reason, read_reply, unstorable
@@ -73,6 +74,10 @@ class Slot:
 
     value: Solution | Testing | None
     attempts: tuple[Attempt, ...]
+
+    def count(self, counts: ReplyCounts) -> None:
+        """Tell the counts of it."""
+        counts.end_slot([one.reply for one in self.attempts], sum(bool(one.reason) for one in self.attempts))
 
 
 def rejects_of(attempts: Iterable[Attempt], index: int, problem: Problem) -> tuple[Reject, ...]:
@@ -138,7 +143,11 @@ async def drawn_pools(
     gate = asyncio.Semaphore(config.concurrency)
 
     async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
-        return await teacher.complete(request)
+        reply = await teacher.complete(request)
+        want.counts.reply(reply)
+        return reply
+
+    want.counts.expect(len(problems) * (want.solutions + want.testings))
 
     async def one(index: int, problem: Problem) -> Pool:
         async with gate:
@@ -163,6 +172,7 @@ class Want:
         example: what requests for testings show.
         limits: that solutions and testings will run under.
         actors: who solves the problems of a domain, by its name; one reply is a solution where there is none.
+        counts: told of slots as they end, and by `drawn_pools` of replies as they come.
     """
 
     solutions: int
@@ -173,6 +183,7 @@ class Want:
     example: Example = NO_EXAMPLE
     limits: Limits = field(default_factory=Limits)
     actors: Mapping[str, EpisodeActor] = field(default_factory=dict)
+    counts: ReplyCounts = field(default_factory=ReplyCounts)
 
 
 async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, config: SamplingConfig) -> Drawn:
@@ -182,7 +193,7 @@ async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, conf
         *(("testing", want.first_testing + slot) for slot in range(want.testings)),
     ]
     slots = await all_or_first_error(
-        [_draw_slot(problem, domain, ask, kind, slot, want, config) for kind, slot in kinds]
+        [_counted(want.counts, _draw_slot(problem, domain, ask, kind, slot, want, config)) for kind, slot in kinds]
     )
     values = [slot.value for slot in slots]
     solved = [(slot.attempts[-1].reply, slot.value) for slot in slots if isinstance(slot.value, Solution)]
@@ -200,6 +211,12 @@ def with_detail(made: R, more: Mapping[str, Json]) -> R:
     """A solution or testing whose provenance says more."""
     provenance = made.provenance
     return replace(made, provenance=replace(provenance, detail={**provenance.detail, **more})) if more else made
+
+
+async def _counted(counts: ReplyCounts, slot: Awaitable[Slot]) -> Slot:
+    found = await slot
+    found.count(counts)
+    return found
 
 
 async def _draw_slot(

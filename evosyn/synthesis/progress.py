@@ -15,16 +15,24 @@ class SynthesisProgress(RunProgress[Instance]):
     """
     Attributes:
         kept: by setting; `dropped` is what the evosyn setting does not have.
-        unusable: replies of finished instances that could not be used.
+        each: slots of an instance that goes all the way; 0 where rounds decide that.
     """
 
     kept: Counter[str] = field(default_factory=Counter)
-    unusable: int = 0
+    each: int = 0
+
+    def begin(self, asked: int, each: int) -> None:
+        """So many instances of so many slots are asked for."""
+        self.asked, self.each = asked, each
+        self.expect(asked * each)
 
     def end(self, item: Instance, *, resumed: bool = False) -> None:
         super().end(item, resumed=resumed)
         self.kept.update(setting for setting in SETTINGS if item.dropped(setting) is None)
-        self.unusable += sum(reject.item == "reply" for reject in item.rejects)
+        if resumed:  # what it took was counted then
+            self.expected -= self.each
+        elif item.solutions is None and self.each:
+            self.expected -= self.each - 1
 
     def fate(self, item: Instance) -> Reject | None:
         return item.dropped("evosyn")

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from simulation import TEACHER
 
 from evosyn.cli import group
-from evosyn.cli._evolve_view import Lines
-from evosyn.cli._tables import console
+from evosyn.cli._evolve_view import SearchView
 from evosyn.cli.evolve import MODEL_ARMS, command
 from evosyn.errors import CorruptRun, OtherSettings, UsageError
 from evosyn.evolve.stopping import StopConfig
@@ -20,6 +19,7 @@ from evosyn.journal import Events, Journal
 from evosyn.matrices import write_matrices
 from evosyn.reading.conclusions import of_search
 from evosyn.records import PassMatrix
+from evosyn.running.progress import ReplyCounts
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source
 from evosyn.synthesis.search.seeds import LeftOut, few_held_out, select
@@ -198,9 +198,13 @@ def test_the_goal_of_the_line_is_what_the_run_may_come_to():
     class State:
         evaluations, steps, replies, best_score, record = 324, 20, 0, 0.5, ()
 
-    shown = Lines(EvolveConfig(stop=StopConfig(evaluations=300)), console(stderr=True), None)
+    class Proposed:
+        index = 0
+
+    shown = SearchView(EvolveConfig(stop=StopConfig(evaluations=300)), ReplyCounts())
     shown.limited(StopConfig(evaluations=358))
-    assert shown._line(State()).startswith("324/358 evaluations")
+    shown.committed(State(), Proposed(), ())
+    assert shown().startswith("searching: 324/358 evaluations")
 
 
 def test_other_problems_are_told_in_words(tmp_path):

@@ -1,6 +1,7 @@
 """Directories of the other commands as answers: their kind, their figures, how far they are."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -109,6 +110,29 @@ def test_a_training_that_has_ended_has_its_metrics_and_its_warnings(tmp_path):
     (table,) = seen.tables
     assert table.columns == ("", "start", "end", "window") and table.rows == (("reward", 0.1, 0.3, 1),)
     assert inspected(tmp_path).count("flat") == 1
+
+
+@pytest.mark.parametrize(
+    ("figures", "told"),
+    [
+        (
+            {"completions/clipped_ratio": 1.0, "cut": 0.0, "parsed": 0.0},
+            r"100% of completions were cut.*max_completion",
+        ),
+        ({"completions/clipped_ratio": 0.0, "cut": 0.9, "parsed": 0.1}, r"90% .* still thought.*max_completion"),
+        ({"completions/clipped_ratio": 0.1, "parsed": 0.2, "zero_variance": 1.0}, r"only 20% .* form.*evosyn distill"),
+        ({"parsed": 0.9, "zero_variance": 0.9, "pass_rate": 0.0}, r"90% of groups .*reward\.credit=share"),
+        ({"parsed": 0.9, "zero_variance": 0.2, "pass_rate": 0.02}, r"only 2% of completions are right.*--band"),
+        ({"parsed": 0.9, "zero_variance": 0.2, "pass_rate": 0.4}, None),
+    ],
+)
+def test_a_training_that_moved_nothing_names_the_first_cause_that_its_figures_show(tmp_path, figures, told):
+    rows = [{"step": step, "reward": 0.0, **figures} for step in (1, 2)]
+    flat = {"metrics": {"reward": {"start": 0.0, "end": 0.0, "window": 1}}}
+    folder = written(training(tmp_path), report={**TRAINED, **flat})
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    why = open_directory(folder).overview().conclusion.why
+    assert re.search(told, why[0]) if told else not any("first cause" in line for line in why)
 
 
 def test_means_stand_with_their_intervals(tmp_path):

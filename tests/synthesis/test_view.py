@@ -1,42 +1,42 @@
 """What a person sees of a running synthesis: counts that match its progress, on any terminal."""
 
+from functools import partial
+
 import pytest
 
 from evosyn.chat import Reply
-from evosyn.cli._synthesis_view import funnel, line_of, watching
+from evosyn.cli._progress import line_of, watching
+from evosyn.cli._synthesis_view import funnel
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.progress import SynthesisProgress
 
 
 def test_the_line_shows_what_was_counted():
-    clock = iter([100.0, 160.0, 160.0, 160.0, 160.0]).__next__
+    clock = iter([100.0, *[160.0] * 9]).__next__
     progress = SynthesisProgress(asked=10, clock=clock)
     progress.finished, progress.kept["evosyn"] = 4, 3
     progress.in_stage["draw"] += 1
     progress.reply(Reply("r", "x", "m", cost=0.5, input_tokens=1))
     progress.reply(Reply("r", "x", "m", cost=0.5, cached=True))
-    line = line_of(progress)
-    assert "4/10 problems ended (3 kept)" in line
-    assert "1 in draw" in line
-    assert "2 replies (1 from cache" in line
+    progress.dropped["dedup: near-duplicate"] += 1
+    line = line_of(progress, "problems")
+    assert "4/10 problems ended: kept 3, dropped 1, 1 in draw" in line
+    assert "2 replies (1 there already)" in line
     assert "$0.5000" in line
-    assert "1m00s, about 1m30s to go" in line
+    assert line.endswith("about 1:30 left")
 
 
 def test_what_is_watched_is_shown_at_the_end_even_without_a_terminal(capsys):
-    with watching(SynthesisProgress(asked=3), True, "toy"):
-        pass
-    shown = capsys.readouterr().err
-    assert "teacher: toy" in shown
-    assert "0/3 problems ended" in shown
-    with watching(SynthesisProgress(asked=3), False, "toy"):
+    line = partial(line_of, SynthesisProgress(asked=3), "problems")
+    with watching(line) as say:
+        say("toy")
+    assert capsys.readouterr().err.splitlines()[0] == "[0:00] toy"
+    with pytest.raises(ZeroDivisionError), watching(line, last=False):
+        raise ZeroDivisionError
+    assert "[0:00] 0/3 problems ended" in capsys.readouterr().err
+    with watching(line, show=False):
         pass
     assert capsys.readouterr().err == ""
-
-
-def test_an_error_passes_through_the_view():
-    with pytest.raises(ZeroDivisionError), watching(SynthesisProgress(), True, "toy"):
-        raise ZeroDivisionError
 
 
 def test_the_funnel_has_every_setting_and_reason(toy, tmp_path, capsys):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from evosyn.chat import Reply, Request
 from evosyn.domains import domain
@@ -15,7 +16,7 @@ from evosyn.domains.math_answer import NAME
 from evosyn.ports import Teacher
 from evosyn.records import Json
 from evosyn.synthesis.coevolution.state import SHARE, CoevolutionPlan
-from evosyn.synthesis.estimate import PROBES, Phase, Sampled, figures
+from evosyn.synthesis.estimate import PROBES, Phase, Sampled, SamplingTeacher, figures
 from evosyn.synthesis.mutations.asking import DISTRACTOR, SETTING, SETTINGS, SYMBOLIC, link_request
 
 MUTATION, SOLUTION = "mutation", "solution"
@@ -31,7 +32,9 @@ def estimated(plan: CoevolutionPlan, teacher: Teacher, group: int, concurrency: 
     Raises:
         BudgetSpent, TeacherUnavailable, UsageError: from the sample.
     """
-    sampled = Sampled(asyncio.run(_sample(plan, teacher)), simulated=teacher.simulated)
+    asked = SamplingTeacher(teacher)
+    replies = asyncio.run(_sample(plan, asked))
+    sampled = replace(asked.sampled(), replies=replies)
     mutants, completions = _mutants(plan), plan.steps * plan.prompts * group
     calls = mutants * (1 + sum(_shares(plan).values()))
     counted: dict[str, Phase] = {

@@ -7,36 +7,19 @@ request that no sampled draft came to is taken to be like a draft.
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from evosyn.chat import Reply, Request
 from evosyn.environments import asking
-from evosyn.ports import Teacher
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.running.runner import Runner
 from evosyn.synthesis.environments.config import MakeConfig
 from evosyn.synthesis.environments.draft import Draft
-from evosyn.synthesis.estimate import PROBES, Phase, Sampled, figures
+from evosyn.synthesis.estimate import PROBES, Phase, SamplingTeacher, figures
 from evosyn.synthesis.recipes.environments import drafts_of, stages_of
 from evosyn.workbench import Workbench
-
-
-class SamplingTeacher:
-    """Implements `ports.Teacher` over another one, whose replies it keeps by purpose."""
-
-    def __init__(self, teacher: Teacher) -> None:
-        self._teacher, self.name, self.simulated = teacher, teacher.name, teacher.simulated
-        self.replies: dict[str, list[Reply]] = {}
-
-    async def complete(self, request: Request) -> Reply:
-        reply = await self._teacher.complete(request)
-        self.replies.setdefault(request.purpose, []).append(reply)
-        return reply
-
-    async def aclose(self) -> None:
-        await self._teacher.aclose()
 
 
 def estimated(config: MakeConfig, workbench: Workbench) -> dict[str, Json]:
@@ -53,8 +36,9 @@ def estimated(config: MakeConfig, workbench: Workbench) -> dict[str, Json]:
         runner = Runner(stages_of(config, workbench, teacher, ledger), ledger, window=PROBES)
         runner.run_and_close(map(Draft, range(min(PROBES, drafts))), [teacher])
     phases = {purpose: (few * drafts, most * drafts) for purpose, (few, most) in _calls(config).items() if most}
+    drawn = teacher.sampled(slots=workbench.slots)
     known = {purpose: teacher.replies.get(purpose) or teacher.replies[asking.DRAFT] for purpose in phases}
-    sampled = Sampled(known)
+    sampled = replace(drawn, replies=known)
     counted: dict[str, Phase] = {purpose: sampled.phase(purpose, *count) for purpose, count in phases.items()}
     if (config.workbench.teacher.spec or "").startswith("litellm:"):
         counted = {"check": Phase(1, 1), **counted}
@@ -62,7 +46,6 @@ def estimated(config: MakeConfig, workbench: Workbench) -> dict[str, Json]:
     columns = check.verifiers * -(-check.instances // check.group) + check.solvers
     cells = drafts * check.solvers * columns
     calls = config.workbench.teacher.calls
-    drawn = Sampled(teacher.replies, simulated=teacher.simulated)
     found = figures(counted, drawn, problems=drafts, executions=cells, concurrency=calls)
     return {"teacher": teacher.name, **found}
 

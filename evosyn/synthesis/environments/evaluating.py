@@ -75,7 +75,7 @@ class EnvironmentEvaluator:
         self.student = asked.student.name
         self.epoch = epoch_of_student(config, asked.student)
         self.progress: RunProgress[Draft] = RunProgress()
-        self.ledger = Ledger(Journal(run.file(f"evaluations/{self.epoch}.jsonl")), Draft, on_reply=self.progress.reply)
+        self.ledger = Ledger(Journal(run.file(f"evaluations/{self.epoch}.jsonl")), Draft, counts=self.progress)
         self.ledger.begin({"kind": KIND, "epoch": self.epoch, "judged": judged_by(config)})
         stages = stages_of(config, workbench, asked, self.ledger, start)
         window = max(AT_A_TIME, workbench.config.teacher.calls // 8)

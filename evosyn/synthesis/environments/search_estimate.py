@@ -7,6 +7,7 @@ that does not go all the way costs less; proposals count at their longest, as in
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from evosyn.environments import asking
@@ -15,9 +16,8 @@ from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.environments.calibrating import ANSWER
 from evosyn.synthesis.environments.config import EnvironmentSearchConfig
-from evosyn.synthesis.environments.estimate import SamplingTeacher
 from evosyn.synthesis.environments.evaluating import AskedTeachers, EnvironmentEvaluator
-from evosyn.synthesis.estimate import PROBES, Phase, Sampled, figures
+from evosyn.synthesis.estimate import PROBES, Phase, Sampled, SamplingTeacher, figures
 from evosyn.synthesis.recipes.environment_search import models_of, started_from
 from evosyn.synthesis.search.estimate import paid_proposals, proposal_phase
 from evosyn.workbench import Workbench
@@ -41,7 +41,7 @@ def estimated_search(config: EnvironmentSearchConfig, workbench: Workbench) -> d
         EnvironmentEvaluator(config, run, asked, texts, workbench) as evaluator,
     ):
         evaluator.evaluate(start[:PROBES])
-    sampled = Sampled({**reviewer.replies, **student.replies})
+    sampled = replace(reviewer.sampled(slots=workbench.slots), replies={**reviewer.replies, **student.replies})
     candidates = max(len(start), config.stop.evaluations or config.stop.proposals or 0)
     further = candidates + config.loop.lag * max(config.proposers.burst, config.proposers.around)
     phases: dict[str, Phase] = {}

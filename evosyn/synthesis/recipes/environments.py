@@ -47,7 +47,7 @@ def make_environments(
     progress = progress if progress is not None else RunProgress()
     progress.asked = count
     with RunDir(out) as run:
-        ledger = Ledger(run.journal, Draft, on_reply=progress.reply)
+        ledger = Ledger(run.journal, Draft, counts=progress)
         run.claim_new(KIND)
         strategy = load_strategy(config.crosscheck.strategy)
         decides = {"keywords": content_id("k_", list(keywords)), "strategy": strategy_id(strategy)}

@@ -83,7 +83,7 @@ def make_worlds(
     progress = progress if progress is not None else RunProgress()
     progress.asked = len(names)
     with RunDir(out) as run:
-        ledger = Ledger(run.journal, WorldDraft, on_reply=progress.reply)
+        ledger = Ledger(run.journal, WorldDraft, counts=progress)
         run.claim_new(KIND)
         strategy = load_strategy(config.tools.strategy)
         decides = {"names": content_id("k_", list(names)), "strategy": strategy_id(strategy)}

@@ -16,11 +16,13 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
+from evosyn.running.progress import Usage
 from evosyn.running.runner import Runner
 from evosyn.strategies import strategy_id
 from evosyn.synthesis.card import how_made
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.decontaminate import OverlapIndex, open_index
+from evosyn.synthesis.estimate import TOGETHER, asks_for_inputs, keep_taken
 from evosyn.synthesis.inputs import KIND, Asked, Inputs, claim
 from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.outputs import OutputPlan, import_ahead, write_outputs
@@ -58,10 +60,11 @@ def synthesize(
     benchmarks = open_index(config.filter.decontaminate) if config.filter.decontaminate.files else None
     asked = Asked((workbench.teacher(), *(workbench.teacher(model) for model in config.also)))
     progress = progress or SynthesisProgress()
-    progress.asked = config.problems
+    each = 1 + config.solutions + config.testings + asks_for_inputs(config, inputs.seeds, workbench.domains)
+    progress.begin(config.problems, 0 if config.sampling.adaptive else each)
     with RunDir(out) as run:
         run.claim_new(KIND)
-        ledger = Ledger(run.journal, Instance, on_reply=progress.reply)
+        ledger = Ledger(run.journal, Instance, counts=progress)
         stages = stages_of(Given(inputs, config, workbench, asked, ledger, benchmarks))
         claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)
         runner = Runner(stages, ledger, window=2 * max(16, workbench.config.teacher.calls), progress=progress)
@@ -71,7 +74,13 @@ def synthesize(
         made = how_made(inputs, config, asked, workbench.sandbox.protection)
         maker, name, licence = maker_of(inputs, config, workbench), out.resolve().name, config.problem.licence
         plan = OutputPlan(range(config.problems), maker, made, name, licence, inputs)
-        return write_outputs(run, ledger, plan)
+        report = write_outputs(run, ledger, plan)
+        used = Usage(report["calls"], report["tokens"]["input"], report["tokens"]["output"])
+        sizes = [config.problems, config.solutions, config.testings]
+        if told := keep_taken(run, sizes, ("problem", *TOGETHER, "inputs"), used, progress):
+            report["estimated"] = told
+            run.write_json("report.json", report)
+        return report
 
 
 def maker_of(inputs: Inputs, config: SynthesizeConfig, workbench: Workbench) -> SampleMaker:

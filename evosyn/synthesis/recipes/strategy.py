@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evosyn.evolve.arms import Arms
 from evosyn.evolve.completing import complete
-from evosyn.evolve.stopping import Stop, StopConfig
+from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
@@ -78,16 +78,13 @@ def run_evolve(
             progress.limited(limits)
             write_config(run, given, None if config.engine == OPENEVOLVE else limits)
 
-        def said(stopped: Stop) -> None:
-            progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
-
         return complete(
             search,
             run,
             more=more,
             began=began,
             on_limits=limited,
-            on_end=said,
+            on_end=lambda stopped: progress.ended(stopped.value),
             before=seeds.spent,
             settings={"finalists": config.finalists},
         )

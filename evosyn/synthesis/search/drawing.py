@@ -21,18 +21,20 @@ from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Pool, Problem
 from evosyn.running.ledger import LOST, TRANSIENT
-from evosyn.running.progress import Usage, usage_of
+from evosyn.running.progress import ReplyCounts, Usage, usage_of
 from evosyn.synthesis.examples import shown_with
 from evosyn.synthesis.generate import Drawn, Want, drawn_pools
 
 
 class Wanted(NamedTuple):
-    """How many solutions and testings are asked for, how, and who solves problems in several steps, by domain."""
+    """How many solutions and testings are asked for, how, who solves problems in several steps, by domain, and what
+    counts the replies."""
 
     solutions: int
     testings: int
     config: SamplingConfig
     actors: Mapping[str, EpisodeActor] = MappingProxyType({})
+    counts: ReplyCounts | None = None
 
 
 class DrawnSeeds(NamedTuple):
@@ -138,9 +140,9 @@ class _Drawing:
             self._drawn[indices[place]] = drawn
             on_done()
 
-        solutions, testings, config, actors = self._wanted
+        solutions, testings, config, actors, counts = self._wanted
         problems = [self._problems[index] for index in indices]
-        want = Want(solutions, testings, self._teacher.simulated, actors=actors)
+        want = Want(solutions, testings, self._teacher.simulated, actors=actors, counts=counts or ReplyCounts())
         await drawn_pools(problems, self._teacher, self._domains, want, config, keep, self._problems)
 
     async def _see_that_it_answers(self, lost: Sequence[int]) -> None:

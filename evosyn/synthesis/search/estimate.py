@@ -15,9 +15,9 @@ from typing import NamedTuple
 from evosyn.evolve.arms import named_arm
 from evosyn.evolve.loop import CALLS_OF_ONE
 from evosyn.lengths import AUTO, given_length, start_of
-from evosyn.ports import Domain, Teacher
+from evosyn.ports import Domain
 from evosyn.records import Json, Problem
-from evosyn.synthesis.estimate import PROBES, Phase, Sampled, Sampling, figures
+from evosyn.synthesis.estimate import PROBES, Phase, Sampled, SamplingTeacher, figures
 from evosyn.synthesis.examples import example_for
 from evosyn.synthesis.generate import Want
 from evosyn.synthesis.search.config import EvolveConfig, SearchSettings
@@ -33,19 +33,19 @@ class _Lengths(NamedTuple):
 
 
 async def sample_seeds(
-    problems: Sequence[Problem], domains: Mapping[str, Domain], teacher: Teacher, config: EvolveConfig
-) -> Sampled:
+    problems: Sequence[Problem], domains: Mapping[str, Domain], teacher: SamplingTeacher, config: EvolveConfig
+) -> None:
     """Ask for two solutions and two testings of two seeds, the first that the run asks for; closes the teacher."""
-    asking, want = Sampling(teacher), Want(*config.drawn, teacher.simulated)
+    want = Want(*config.drawn, teacher.simulated)
     try:
         every = []
         for problem in problems[:PROBES]:
             example = example_for(problem, domains[problem.domain], problems, config.sampling)
-            every.append(asking.pool(problem, domains, replace(want, example=example), config.sampling))
+            own = domains[problem.domain]
+            every.append(teacher.pool(problem, own, replace(want, example=example), config.sampling))
         await asyncio.gather(*every)
     finally:
         await teacher.aclose()
-    return Sampled(asking.replies, simulated=teacher.simulated)
 
 
 def estimate_search(config: EvolveConfig, source: Source, sampled: Sampled | None, concurrency: int) -> dict[str, Json]:
@@ -68,10 +68,12 @@ def estimate_search(config: EvolveConfig, source: Source, sampled: Sampled | Non
         phases["proposal"] = proposal_phase(config, paid, known)
     recorded = sum(len(pool.solutions) * (len(pool.testings) + 1) for pool in source.pools)
     executions = 0 if source.is_matrices else recorded if source.recorded else count * solutions * (testings + 1)
-    found = figures(phases, known, problems=count, executions=executions, concurrency=concurrency)
+    few = {"proposal": min(config.loop.concurrency, config.loop.lag)}
+    found = figures(phases, known, problems=count, executions=executions, concurrency=concurrency, few=few)
     stop = config.stop
     return {
         **found,
+        "sizes": [count, solutions, testings],
         "proposals": stop.proposals,
         "evaluations": stop.evaluations,
         "proposers": dict(config.proposers.arms),
@@ -99,12 +101,10 @@ def proposal_phase(config: SearchSettings, calls: int, sampled: Sampled, like: s
     lengths = _longest(config)
     replies = sampled.replies.get(like, ())
     written = sum(reply.output_tokens for reply in replies) / len(replies) if replies else lengths.reply
-    seconds = sum(reply.seconds for reply in replies) / len(replies) if replies else 0.0
     at_most = CALLS_OF_ONE * calls if config.stop.model_calls is None else config.stop.model_calls + 1
-    cost = sampled.dollars(calls * lengths.prompt, calls * written)
-    if cost is None:
-        cost = _listed(config, calls * lengths.prompt, calls * written)
-    return Phase(calls, at_most, calls * lengths.prompt, calls * written, cost, calls * seconds)
+    tokens, prices = (calls * lengths.prompt, calls * written), sampled.price
+    cost = _listed(config, *tokens) if prices is None else tokens[0] * prices[0] + tokens[1] * prices[1]
+    return Phase(calls, at_most, *tokens, cost)
 
 
 def _listed(config: SearchSettings, prompts: float, replies: float) -> float | None:

@@ -25,8 +25,10 @@ from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
 from evosyn.strategies.evidence import evidence_digest
+from evosyn.synthesis.estimate import TOGETHER, keep_taken
 from evosyn.synthesis.search.config import KIND, EvolveConfig, SearchSettings
 from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
+from evosyn.synthesis.search.progress import DRAWING
 from evosyn.synthesis.search.seeds import (
     FEW_HELD_OUT,
     FEWEST,
@@ -235,6 +237,7 @@ def prepare(
     """
     stored = run.file(MATRICES)
     pools: list[Pool] = []
+    estimated: dict[str, Json] = {}
     simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
     known = dict(source.left_out)
     if source.is_matrices:
@@ -243,6 +246,8 @@ def prepare(
         if source.recorded and not source.matrices:
             check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
         pools, drawn = _pools(run, source, config, workbench, on_step)
+        if (used := _cost_of_pools(run).spent.get("drawing")) is not None:
+            estimated = keep_taken(run, [len(source.pools), *config.drawn], TOGETHER, used, workbench.replies)
         simulated = simulated or drawn
         known.update(_incomplete(run, pools, config, drawn=not source.recorded))
         pools = [pool for pool in pools if pool.solutions and pool.testings]
@@ -260,6 +265,7 @@ def prepare(
         unusable=cost.unusable_replies,
         read_in_part=cost.read_in_part,
         examples=cost.examples,
+        estimated=estimated,
     )
 
 
@@ -340,8 +346,8 @@ def _pools(
         problems,
         teacher,
         domains,
-        Wanted(*config.drawn, config.sampling, actors),
-        on_done=lambda: on_step("drawing pools", next(count), len(problems)),
+        Wanted(*config.drawn, config.sampling, actors, workbench.replies),
+        on_done=lambda: on_step(DRAWING, next(count), len(problems)),
     )
     write_rejects(run.path, drawn.rejects)
     _see_enough(run, drawn, config, teacher.name)
@@ -382,7 +388,6 @@ def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: s
 
 def _execute(pools: Sequence[Pool], workbench: Workbench, on_step: Callable[[str, int, int], None]) -> list[PassMatrix]:
     count = iter(range(1, len(pools) + 1))
-    on_step("executing", 0, len(pools))
     return workbench.crossexec.matrices(
         [(pool.problem, pool.solutions, pool.testings) for pool in pools],
         on_done=lambda *_: on_step("executing", next(count), len(pools)),

@@ -8,6 +8,9 @@ from evosyn.evolve.events import Fate, Step
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.stopping import StopConfig
 
+DRAWING = "asking"
+"""The step in which pools are drawn."""
+
 
 class SearchProgress(Protocol):
     """Told what happens; must be quick and never fail."""
@@ -22,6 +25,10 @@ class SearchProgress(Protocol):
         """How far the search may go in all, before it goes on."""
         ...
 
+    def ended(self, why: str) -> None:
+        """The search has ended; what it made is scored."""
+        ...
+
 
 class Quiet:
     """No progress."""
@@ -33,3 +40,5 @@ class Quiet:
     def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None: ...
 
     def said(self, line: str) -> None: ...
+
+    def ended(self, why: str) -> None: ...

@@ -63,6 +63,7 @@ class Seeds:
         read_in_part: replies of which cases are lost, likewise.
         examples: testings by what was shown with the request for them (`synthesis.examples.Example.name`).
         smaller: what is said of usable problems with fewer than M or N; empty where there are none.
+        estimated: what a dry run foresaw for the drawing, and what that took; empty where there was none.
     """
 
     split: Split
@@ -75,6 +76,7 @@ class Seeds:
     read_in_part: Mapping[str, int] = field(default_factory=dict)
     examples: Mapping[str, int] = field(default_factory=dict)
     smaller: str = ""
+    estimated: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def skipped(self) -> dict[str, int]:

@@ -192,6 +192,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
         "unusable_replies": dict(seeds.unusable),
         "read_in_part": dict(seeds.read_in_part),
         "examples": dict(seeds.examples),
+        **({"estimated": dict(seeds.estimated)} if seeds.estimated else {}),
         "untelling": list(seeds.untelling),
         "selection": {
             "finalists": choice.finalists,

@@ -146,7 +146,7 @@ class _Shard:
         before = self._before()
         known = restore(journal.path, self._storage, self._order, before)
         asked = Asked((self._bench.teacher(), *(self._bench.teacher(model) for model in self._config.also)))
-        ledger = Ledger(journal, Instance, on_reply=self._progress.reply)
+        ledger = Ledger(journal, Instance, counts=self._progress)
         ledger.begin({"kind": KIND, "run": self._setup.run, "shard": self._order.shard})
         window = 2 * max(16, self._bench.config.teacher.calls)
         runner = Runner(self._stages(asked, ledger), ledger, window=window, progress=self._progress)

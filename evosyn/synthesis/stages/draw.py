@@ -87,6 +87,7 @@ class DrawPool:
             example=example_for(problem, self._domains[problem.domain], named, self._config),
             limits=self._limits,
             actors=self._actors,
+            counts=self._ledger.counts,
         )
         ask = partial(self._ask, instance.index)
         drawn = await draw_pool(problem, self._domains[problem.domain], ask, want, self._config)

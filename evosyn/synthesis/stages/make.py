@@ -39,6 +39,9 @@ class MakeProblem:
 
         domain, simulated = self._domains[brief.seeds[0].domain], self._teacher.simulated
         made = await make_problem(brief, self._briefs, domain, ask, self._config, simulated=simulated)
+        self._ledger.counts.end_slot(
+            [one.reply for one in made.attempts], sum(bool(one.reason) for one in made.attempts)
+        )
         name = problem_name(instance.index)
         found = replace(
             instance,

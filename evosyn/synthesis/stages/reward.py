@@ -108,6 +108,7 @@ class MakeReward:
 
         requests = [self._inputs_request(problem, ranked.domain, number) for number in range(self._sampling.attempts)]
         drawn = await attempted(problem, ranked.domain, ask, "inputs", 0, requests)
+        drawn.count(self._ledger.counts)
         usage = instance.usage.plus(usage_of([one.reply for one in drawn.attempts]))
         rejects = (*instance.rejects, *rejects_of(drawn.attempts, instance.index, problem))
         paid = replace(instance, usage=usage, rejects=rejects)

@@ -100,6 +100,7 @@ class ScriptedServer:
     Args:
         script: makes the text of a reply.
         latency_s: seconds before each answer.
+        tokens_per_s: of each reply; where `shared`, of all replies together that it works at.
         admitted_per_s: requests a second that are admitted (a bucket of one second); the rest get 429.
         faults: misbehaviour.
         required_key: refuse other keys with 401.
@@ -114,6 +115,8 @@ class ScriptedServer:
         script: Script,
         *,
         latency_s: float = 0.0,
+        tokens_per_s: float | None = None,
+        shared: bool = False,
         admitted_per_s: float | None = None,
         faults: Faults | None = None,
         required_key: str | None = None,
@@ -124,6 +127,7 @@ class ScriptedServer:
     ) -> None:
         self.counts = Counts()
         self._script, self._latency_s, self._admitted_per_s = script, latency_s, admitted_per_s
+        self._tokens_per_s, self._shared, self._working = tokens_per_s, shared, 0
         self._faults, self._required_key = faults or Faults(), required_key
         self._refusers, self._slots, self._pages = refuse, asyncio.Semaphore(slots), pages or {}
         self._bucket, self._bucket_at = admitted_per_s or 0.0, 0.0
@@ -221,8 +225,24 @@ class ScriptedServer:
         text = "" if fault == "empty" else self._script(body, occurrence)
         self.counts.answers[fault or "ok"] += 1
         answer = _completion(body, text, fault)
+        if self._tokens_per_s is not None:
+            async with self._slots:
+                await self._write(answer["usage"]["completion_tokens"], self._tokens_per_s)
         self.counts.output_tokens += answer["usage"]["completion_tokens"]
         return web.json_response(answer)
+
+    async def _write(self, tokens: float, tokens_per_s: float) -> None:
+        """Take the time that so many tokens need."""
+        self._working += 1
+        try:
+            if not self._shared:
+                return await asyncio.sleep(tokens / tokens_per_s)
+            while tokens > 0:
+                before = self._loop.time()
+                await asyncio.sleep(0.01)
+                tokens -= tokens_per_s * (self._loop.time() - before) / self._working
+        finally:
+            self._working -= 1
 
     def _told(self, refusal: Refusal) -> Any:
         from aiohttp import web
