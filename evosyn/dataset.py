@@ -123,7 +123,7 @@ class Sample:
         """
         try:
             rows = json.loads(self.solutions_ranked)
-            return [RankedSolution(row["source"], row.get("verdict", "U"), _said(row)) for row in rows]
+            return [RankedSolution(row["source"], row["verdict"], _said(row)) for row in rows]
         except (ValueError, RecursionError, TypeError, AttributeError, KeyError) as error:
             raise self._damaged("solutions_ranked") from error
 
@@ -196,7 +196,7 @@ def to_row(sample: Sample) -> dict[str, Json]:
 
 
 def from_row(row: Mapping[str, Json]) -> Sample:
-    """The reverse of `to_row`; columns that this version does not know are ignored.
+    """The reverse of `to_row`; further columns are ignored.
 
     Raises:
         UsageError: a column is missing, or holds what is none of its values.
