@@ -25,7 +25,8 @@ from evosyn.nesting import DEEPEST_LINE, is_deep
 from evosyn.records import Json, Problem, Provenance, Testing, content_id
 from evosyn.rundir import write_atomic
 
-SCHEMA_VERSION = 2
+SCHEMA_KEY, SCHEMA_VERSION = "evosyn_schema", "2"
+"""Of the rows, in the metadata of their file; one that another program made of them may not have it."""
 SETTINGS = ("evosyn", "relaxed", "random")
 """Of one run: pruned; pruned without the zero-variance rule; the pruned problems with a random testing."""
 GROUP_ROWS = 256
@@ -123,7 +124,7 @@ class Sample:
         """
         try:
             rows = json.loads(self.solutions_ranked)
-            return [RankedSolution(row["source"], row.get("verdict", "U"), _said(row)) for row in rows]
+            return [RankedSolution(row["source"], row["verdict"], _said(row)) for row in rows]
         except (ValueError, RecursionError, TypeError, AttributeError, KeyError) as error:
             raise self._damaged("solutions_ranked") from error
 
@@ -196,7 +197,7 @@ def to_row(sample: Sample) -> dict[str, Json]:
 
 
 def from_row(row: Mapping[str, Json]) -> Sample:
-    """The reverse of `to_row`; columns that this version does not know are ignored.
+    """The reverse of `to_row`; further columns are ignored.
 
     Raises:
         UsageError: a column is missing, or holds what is none of its values.
@@ -286,7 +287,13 @@ def columns_of(path: str | Path, setting: str) -> Columns:
 def _batches(path: str | Path, setting: str, columns: list[str] | None = None) -> Iterator[Json]:
     """Batches of rows, of all columns or some."""
     for file in parquet_files(path, setting):
-        yield from parquet_batches(file, GROUP_ROWS, columns)
+        for batch in parquet_batches(file, GROUP_ROWS, columns):
+            held = (batch.schema.metadata or {}).get(SCHEMA_KEY.encode())
+            version = SCHEMA_VERSION if held is None else held.decode(errors="replace")
+            if version != SCHEMA_VERSION:
+                told = f"dataset {file}: its rows are of version {version:.60}, this evosyn reads {SCHEMA_VERSION}"
+                raise UsageError(f"{told}; use the evosyn that wrote it, or synthesize it again")
+            yield batch
 
 
 def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]) -> Path:
@@ -317,7 +324,7 @@ def arrow_schema() -> Json:
         "cost": pyarrow.float64(),
     }
     columns = [(field.name, kinds.get(field.name, text)) for field in fields(Sample)]
-    return pyarrow.schema(columns, metadata={"evosyn_schema": str(SCHEMA_VERSION)})
+    return pyarrow.schema(columns, metadata={SCHEMA_KEY: SCHEMA_VERSION})
 
 
 def _chunks(rows: Iterable[dict[str, Json]], size: int) -> Iterator[list[dict[str, Json]]]:

@@ -71,22 +71,24 @@ class PoolLine(ProblemLine):
 PROBLEM_FIELDS = tuple(field.name for field in fields(ProblemLine))
 
 
-def load_pools(source: str | Path, check: Check | None = None) -> list[Pool]:
+def load_pools(source: str | Path) -> list[Pool]:
     """All problems of `source`, validated.
 
     Args:
         source: a `.jsonl` or `.jsonl.gz` file, a `.yaml` file of one document a problem, or
             `builtin:python-seeds`, `builtin:os-seeds`, `builtin:math-seeds`.
-        check: what else a line must be, such as one of its domain (`evosyn.domains.check_pool`); raises FormatError.
 
     Raises:
         InputError: naming file, line, field, value and what to do.
     """
-    return list(iter_pools(source, check))
+    return list(iter_pools(source))
 
 
 def iter_pools(source: str | Path, check: Check | None = None) -> Iterator[Pool]:
     """The same, one problem at a time, for files larger than memory; a late bad line raises when it is reached.
+
+    Args:
+        check: what else a line must be, such as one of its domain (`evosyn.domains.check_pool`); raises FormatError.
 
     Raises:
         InputError: as for `load_pools`.

@@ -262,7 +262,7 @@ class RunDir:
         self.claim_new(kind)
         if is_held(self.file("manifest.json")):
             held = self.read_json("manifest.json")
-            see_unchanged(self.path, {key: held[key] for key in decided if key in held}, decided)
+            see_unchanged(self.path, {key: held.get(key) for key in decided}, decided)
         self.write_json("manifest.json", {"kind": kind, **decided})
 
     def write(self, name: str, data: str | bytes) -> Path:
@@ -289,9 +289,14 @@ class RunDir:
 
     def altered(self, report: Mapping[str, Json], *names: str) -> list[str]:
         """Files that a report is of (`digests`), or some of them, that are not as they were written: they read
-        otherwise, cannot be read, or are links that lead out of the run. Reports of earlier versions do not say how."""
-        digests = report.get("digests")
-        known = digests if isinstance(digests, dict) else {}
+        otherwise, cannot be read, or are links that lead out of the run.
+
+        Raises:
+            CorruptRun: the report does not say how they were.
+        """
+        known = report.get("digests")
+        if not isinstance(known, dict):
+            raise CorruptRun(f"{self.file(REPORT)}: is damaged, its digests are {known!r:.60}. {WRITTEN_AGAIN}")
         return [name for name in names or known if name in known and self._altered(name, known[name])]
 
     def _altered(self, name: str, digest: Json) -> bool:
@@ -311,7 +316,8 @@ class RunDir:
     def read_json(self, name: str) -> Json:
         """
         Raises:
-            UsageError: there is no such file: this is not the kind of directory that was asked for.
+            UsageError: there is no such file: this is not the kind of directory that was asked for; or one of another
+                version.
             CorruptRun: it is no file, not JSON, or not an object.
         """
         path = self.file(name)
@@ -328,4 +334,7 @@ class RunDir:
             raise CorruptRun(f"{path}: is damaged, it is nested too deeply. {remedy}") from error
         if not isinstance(value, dict):
             raise CorruptRun(f"{path}: is damaged, it is no JSON object. {remedy}")
+        if (version := value.get("v", SCHEMA)) != SCHEMA:
+            told = f"{path}: v is {version!r:.60}, this evosyn reads version {SCHEMA}"
+            raise UsageError(f"{told}; use the evosyn that wrote it, or choose another directory")
         return value

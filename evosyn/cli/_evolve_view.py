@@ -106,11 +106,9 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
         wide.print(line, highlight=False, markup=False)
     boards = report["leaderboard"]
     held = boards["heldout"]["problems"]
-    if report.get("left_out"):
-        usable = boards["train"]["problems"] + held
-        wide.print(told(usable, report["left_out"]), highlight=False, markup=False)
-    if report.get("untelling"):
-        many = len(report["untelling"])
+    if left_out := report["left_out"]:
+        wide.print(told(boards["train"]["problems"] + held, left_out), highlight=False, markup=False)
+    if many := len(report["untelling"]):
         wide.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
     source = (out / "strategy.py").read_text(encoding="utf-8")
     if wide.is_terminal:
@@ -122,7 +120,7 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
 
 def spent(report: Mapping[str, Json]) -> str:
     """Model calls and dollars, with the phases that they went to."""
-    phases = ", ".join(_phase(phase, usage) for phase, usage in report.get("spent", {}).items())
+    phases = ", ".join(_phase(phase, usage) for phase, usage in report["spent"].items())
     listed = f" ({phases})" if phases else ""
     money = ", price unknown" if report["cost"] is None else f", ${report['cost']:.4f}" if report["cost"] else ""
     return f"{report['model_calls']} model calls{listed}{money}"
@@ -163,7 +161,7 @@ def print_leaderboard(report: Mapping[str, Json]) -> None:
         rows.append((shown, train[name]["score"], row["score"], interval, row["criterion1"],
                      row["testing_balanced_accuracy"]))  # fmt: skip
     rows.append(("oracle", boards["train"]["oracle"], boards["heldout"]["oracle"], "", "", ""))
-    if boards["heldout"].get("reachable") is not None:
+    if boards["heldout"]["reachable"] is not None:
         bounds = (boards["train"]["reachable"], boards["heldout"]["reachable"])
         rows.append(("reachable by passes alone", *bounds, "", "", ""))
     print_table(f"seed consistency, {sizes}{label}", columns, rows)

@@ -32,6 +32,6 @@ def funnel(report: Mapping[str, Json]) -> None:
     unusable = ", ".join(f"{count} {reason}" for reason, count in report["unusable_replies"].items())
     if unusable:
         echo(f"unusable replies: {unusable}")
-    if flat := report["refuse_none"].get("evosyn"):
+    if flat := report["refuse_none"]["evosyn"]:
         echo(f"{flat} rows have a testing that refuses none of the solutions (difficulty 0)")
     echo(_making.spent(report))

@@ -155,13 +155,12 @@ def shown(cell: Cell) -> str:
 
 
 def print_by_pool(board: Mapping[str, Json], names: Mapping[str, str] | None = None) -> None:
-    """The scores of a leaderboard's JSON on each of its pools; nothing for one pool, or where nobody kept them.
+    """The scores of a leaderboard's JSON on each of its pools; nothing for one pool.
 
     Args:
         names: of the rows that are shown, and what they are called there; by default all that have a score.
     """
-    pools = board.get("pools") or {}
-    if not pools:
+    if not (pools := board["pools"]):
         return
     rows = {row["strategy"]: row["by_pool"] for row in board["strategies"] if row["by_pool"]}
     shown = {name: name for name in rows} if names is None else {name: names[name] for name in rows if name in names}

@@ -165,7 +165,7 @@ def _advice(report: Mapping[str, Json]) -> str:
     from evosyn.synthesis.search.seeds import FEW_HELD_OUT, few_held_out
 
     board = report["leaderboard"]["heldout"]
-    held = board.get("tasks", board["problems"])
+    held = board["tasks"]
     text = few_held_out(held) if held < FEW_HELD_OUT else "more problems, draws or evaluations may help"
     return text[0].upper() + text[1:]
 

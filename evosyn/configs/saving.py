@@ -81,7 +81,7 @@ def save_config(out: Path, config: BaseModel, writes: Iterable[str] = ()) -> Non
         try:
             load_config(type(config), file=path)
         except UsageError as error:
-            told = f"--out {out}: was written by another command or version; choose another --out"
+            told = f"--out {out}: was written by another command; choose another --out"
             raise UsageError(f"{told}\n{error}") from error
     write_atomic(path, as_yaml(config))
 
@@ -102,16 +102,13 @@ def freeze_config(
     path, text = out / name, as_yaml(config)
     check_new(out, writes, name)
     if path.exists():
-        defaults = type(config).model_construct().model_dump(mode="json") if isinstance(config, BaseModel) else {}
-        _compare(path, yaml.safe_load(text), defaults)
+        _compare(path, yaml.safe_load(text))
     write_atomic(path, text)
 
 
-def _compare(path: Path, now: Json, defaults: Json) -> None:
-    """What the file lacks, of a version that did not know it, had its default."""
-    old = _held(path)
-    before, after = {**_flatten(defaults), **_flatten(old)}, _flatten(now)
-    deciding = [key for key in sorted({*_flatten(old), *after}) if not key.startswith(FREE)]
+def _compare(path: Path, now: Json) -> None:
+    before, after = _flatten(_held(path)), _flatten(now)
+    deciding = [key for key in sorted({*before, *after}) if not key.startswith(FREE)]
     see_unchanged(path.parent, {key: before.get(key) for key in deciding}, after)
 
 

@@ -22,7 +22,7 @@ def _one_or_several(value: Json) -> Json:
 
 
 Sources: TypeAlias = Annotated[str | tuple[str, ...], BeforeValidator(_one_or_several)]
-"""A source of data or several; one stands by itself, as in configurations that knew no more."""
+"""A source of data or several; one stands by itself."""
 
 
 def listed(value: Sources) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +23,8 @@ from evosyn.evaluators.telling import Standard, Untold
 from evosyn.evaluators.views import UNRECORDED, WITHOUT
 from evosyn.ports import Axis, StrategyRunner
 from evosyn.rankings import Rankings
-from evosyn.records import Candidate, Evaluation, Evidence, Invalid, PassMatrix, Ranking
-from evosyn.strategies.evidence import evidence_of, shown_as, unknown
+from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
+from evosyn.strategies.evidence import shown_as, unknown
 from evosyn.strategies.lacking import Lacking, lacking
 
 AS_RECORDED = "as_recorded"
@@ -47,7 +47,6 @@ class SeedConsistency:
         runner: runs the programs.
         matrices: of problems with human verdicts; others are left out and counted in `draws.skipped`.
         axes: what the descriptor consists of.
-        evidence_of: of one matrix, as for `make_draws`.
 
     Attributes:
         oracle_E: the best possible score of each draw.
@@ -62,10 +61,9 @@ class SeedConsistency:
         matrices: Sequence[PassMatrix],
         config: ConsistencyConfig | None = None,
         axes: Sequence[BehaviourAxis] | None = None,
-        evidence_of: Callable[[PassMatrix], Evidence] = evidence_of,
     ) -> None:
         self.config = config or ConsistencyConfig()
-        self.draws = make_draws(matrices, self.config, evidence_of)
+        self.draws = make_draws(matrices, self.config)
         self._runner = runner
         self._axes = tuple(axes) if axes is not None else axes_named()
         self.oracle_E = oracle_per_draw(self.draws, self.config)

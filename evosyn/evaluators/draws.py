@@ -7,7 +7,7 @@ the variance of a score at no execution cost. DESIGN.md section 5, "Resampling".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -323,19 +323,12 @@ def with_error(draws: DrawCount, error: float, asked: float) -> str:
     return f"{draws}, standard error from drawing {error:.4f}{above}"
 
 
-def make_draws(
-    matrices: Sequence[PassMatrix],
-    config: ConsistencyConfig,
-    evidence_of: Callable[[PassMatrix], Evidence] = evidence_of,
-) -> Draws:
+def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Draws:
     """Draw sub-matrices of every usable problem.
 
     A solution whose human verdict is unknown is left out of its pool. The draws of a problem depend on the seed and its
     name only; a pool of exactly M x N gives one draw. In none of them does the order tell how the pool was recorded.
     Where cases are ranked a draw takes N testings and has all their distinct cases as columns, `MOST_COLUMNS` at most.
-
-    Args:
-        evidence_of: of one matrix; with a memory where the same matrices are drawn from again (`EvidencesOnce`).
 
     Raises:
         UsageError: no problem is left; the message counts why.

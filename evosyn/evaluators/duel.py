@@ -32,7 +32,7 @@ class Chosen:
         joined: columns that the testing is made of.
         right, worst_right: whether the human testing accepts the best and the worst solution.
         passes: testings of the draw that the best solution passes.
-        accepts: solutions of the draw that the testing accepts, among them the best and the worst or not.
+        accepts: solutions of the draw that the testing accepts.
         agrees: solutions of the draw on which the testing and the human one say the same.
     """
 
@@ -44,8 +44,6 @@ class Chosen:
     worst_right: bool
     passes: int
     accepts: int
-    accepts_best: bool
-    accepts_worst: bool
     agrees: int
 
 
@@ -190,7 +188,5 @@ def _chosen(behaviour: Behaviour, at: int) -> Chosen:
         worst_right=bool(human[worst]),
         passes=int(passed[best].sum()),
         accepts=int(accepts_M.sum()),
-        accepts_best=bool(accepts_M[best]),
-        accepts_worst=bool(accepts_M[worst]),
         agrees=block.agrees(place, kept) if kept else 0,
     )

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from evosyn import __version__
-from evosyn.errors import BudgetSpent, EvosynError, TeacherUnavailable
+from evosyn.errors import BudgetSpent, CorruptRun, TeacherUnavailable
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
 from evosyn.evolve.stopping import Stop, StopConfig
@@ -68,8 +68,7 @@ def complete(
     if stopped is Stop.FAILING:
         raise TeacherUnavailable(_failing(search.state, search.limits.failures))
     made = {"evosyn": __version__, **(settings or {})}
-    report = _held_report(run)
-    altered = run.altered(report)
+    report, altered = _held_report(run)
     if altered or not _is_whole(run, report, {**_course(search.state, stopped), "finished_by": made}):
         if on_end is not None:
             on_end(stopped)
@@ -93,14 +92,21 @@ def _course(state: Archipelago, stopped: Stop) -> dict[str, Json]:
     return {**state.report(), "seed": state.seed.root, "stopped": stopped.value}
 
 
-def _held_report(run: RunDir) -> dict[str, Json]:
-    """The report that an earlier command wrote; empty where it is lost or damaged."""
+def _held_report(run: RunDir) -> tuple[dict[str, Json], list[str]]:
+    """The report that an earlier command wrote, and files of it that were altered; empty where it is lost or damaged.
+
+    Raises:
+        UsageError: it is of another version.
+    """
+    if not run.file("report.json").exists():
+        return {}, []
     try:
         known: dict[str, Json] = run.read_json("report.json")
-    except (EvosynError, OSError):
-        return {}
+        altered = run.altered(known)
+    except (CorruptRun, OSError):
+        return {}, []
     known.pop("v", None)
-    return known
+    return known, altered
 
 
 def _is_whole(run: RunDir, known: Mapping[str, Json], told: Mapping[str, Json]) -> bool:

@@ -72,7 +72,7 @@ def of_search(
         so_far: id and score of the best candidate on the seeds.
         earlier: whether there is the winner of a time when the search had ended before.
     """
-    if report is None or "heldout_score" not in report.get("best", {}):
+    if report is None:
         did = f"Not finished: {progress}. The same command goes on."
         if so_far is None:
             return Conclusion("open", did)
@@ -81,9 +81,9 @@ def of_search(
         return Conclusion("open", did, ahead, so_far["id"], (still,) if earlier else ())
     best, initial = report["best"], report["initial"]
     ours, theirs = best["heldout_score"], initial["heldout_score"]
-    low, high = (report.get("difference") or {}).get("ci") or (float("-inf"), float("inf"))
+    low, high = report["difference"]["ci"] or (float("-inf"), float("inf"))
     board = report["leaderboard"]["heldout"]
-    problems, tasks = board["problems"], board.get("tasks", board["problems"])
+    problems, tasks = board["problems"], board["tasks"]
     told = f"{score_text(ours)} against {score_text(theirs)} on {problems} held-out problems"
     paired = "" if ours is None or theirs is None else f" ({ours - theirs:+.3f}"
     if paired:
@@ -99,24 +99,24 @@ def of_search(
     }[worked]
     size = f" Only {tasks} problems were held out, too few to decide it." if tasks < FEWEST_HELD_OUT else ""
     rule = known_winner(report)
-    made = f", made by {best['proposer']}" if best.get("proposer") else ""
-    if (report.get("selection") or {}).get("winner_is") in ("opening", "start"):
+    made = f", made by {best['proposer']}" if best["proposer"] else ""
+    if report["selection"]["winner_is"] in ("opening", "start"):
         made = ", one of the programs that the search started from"
     won = f"the known rule {rule}: no evolved program was shown to be better" if rule else f"{best['id']}{made}"
     won += f", after {report['evaluations']} evaluations"
-    why = (*why_chosen(report.get("selection") or {}), *_why_better(card))
+    why = (*why_chosen(report["selection"]), *_why_better(card))
     if ours is None:
-        why = (f"It is invalid on the held-out problems: {best.get('heldout_invalid')}", *why)
+        why = (f"It is invalid on the held-out problems: {best['heldout_invalid']}", *why)
     rivals = [row for row in board["strategies"] if row["strategy"] not in ("evolved", rule) and not row["control"]]
     known = max((row for row in rivals if row["invalid"] is None), key=lambda row: row["score"], default=None)
     if known is not None and known["score"] >= (ours or 0.0):
         why = (f"The known strategy {known['strategy']} {_stands(known['score'], ours)}", *why)
-    if unusable := report.get("unusable_replies"):
+    if unusable := report["unusable_replies"]:
         listed = ", ".join(f"{count} x {reason}" for reason, count in unusable.items())
-        drawn = (report.get("spent") or {}).get("drawing", {}).get("calls", "the")
+        drawn = report["spent"].get("drawing", {}).get("calls", "the")
         why = (*why, f"{sum(unusable.values())} of {drawn} replies of drawing could not be used: {listed}")
-    why = (*why, *_wasted(report.get("proposers") or {}))
-    link = None if best.get("proposer") == "known" else best["id"]
+    why = (*why, *_wasted(report["proposers"]))
+    link = None if best["proposer"] == "known" else best["id"]
     return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, link, why)
 
 
@@ -145,11 +145,11 @@ def of_synthesis(report: Mapping[str, Json] | None, manifest: Mapping[str, Json]
     dropped = sorted(report["settings"]["evosyn"]["dropped"].items(), key=lambda item: -item[1])
     did = f"{kept} of {asked} problems became rows that can be trained on." if kept else f"None of {asked} was kept."
     why = [f"{count} dropped: {reason.replace('-', ' ')}" for reason, count in dropped[:4]]
-    unusable = sum((report.get("unusable_replies") or {}).values())
+    unusable = sum(report["unusable_replies"].values())
     if unusable:
         why.append(f"{unusable} of {report['calls']} replies could not be used")
     why.append(f"Ranked by {manifest['strategy']} from {manifest['strategy_from']}")
-    said = [line for part in ("shift", "lacking") for line in (report.get(part) or {}).get("said", ())]
+    said = [line for part in ("shift", "lacking") for line in (report[part] or {}).get("said", ())]
     why += [f"{line[0].upper()}{line[1:]}" for line in said]
     return Conclusion("yes" if kept else "no", did, why=tuple(why))
 
@@ -163,8 +163,8 @@ def of_training(report: Mapping[str, Json] | None, progress: str, curves: Mappin
     if report is None:
         return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
     found = report["metrics"]
-    shown = [(name, sign) for name, sign in TRAINED if (found.get(name) or {}).get("window")]
-    why = tuple(report.get("warnings") or ())
+    shown = [(name, sign) for name, sign in TRAINED if name in found and found[name]["window"]]
+    why = tuple(report["warnings"])
     if not shown:
         return Conclusion("unclear", f"{report['steps']} steps were made.", why=why)
     name, sign = shown[0]
@@ -173,16 +173,14 @@ def of_training(report: Mapping[str, Json] | None, progress: str, curves: Mappin
     words = {1: "rose", 0: "stayed", -1: "fell"}[(end > start) - (end < start)]
     did = f"The {name.replace('_', ' ')} {words} from {start:.3f} to {end:.3f} in {report['steps']} steps"
     did += f" (means of the first and the last {window})."
-    lineage = report.get("lineage") or {}
-    rows = f"{lineage.get('rows')} rows of {lineage.get('data')}, setting {lineage.get('setting')}"
+    lineage = report["lineage"]
+    rows = f"{lineage['rows']} rows of {lineage['data']}, setting {lineage['setting']}"
     measured = "Whether it solves more is measured by evosyn eval, not by this."
     sure = abs(moved) > 2 * _error(curves.get(name, ()), window)
     worked: Worked = "unclear" if moved and not sure else "yes" if moved > 0 else "no"
     said = "" if sure or not moved else " That is within what single steps vary by."
     cause = _cause(curves) if name != "loss" and worked != "yes" else ()
-    return Conclusion(
-        worked, did + said, why=(*cause, f"{report.get('model', 'A model')} was trained on {rows}", *why, measured)
-    )
+    return Conclusion(worked, did + said, why=(*cause, f"{report['model']} was trained on {rows}", *why, measured))
 
 
 def _cause(curves: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
@@ -247,20 +245,19 @@ def of_execution(report: Mapping[str, Json] | None, progress: str) -> Conclusion
         f"were executed and {report['cached']} remembered, {report['cells_per_s']:.0f} a second."
     )
     counted = {
-        "testings cannot run": report.get("broken_testings"),
-        "testings accept anything": report.get("vacuous_testings"),
-        "cells are flaky": report.get("flaky"),
-        "problems without solutions or testings were left out": report.get("skipped"),
+        "testings cannot run": report["broken_testings"],
+        "testings accept anything": report["vacuous_testings"],
+        "cells are flaky": report["flaky"],
+        "problems without solutions or testings were left out": report["skipped"],
     }
     why = [f"{count} {what}" for what, count in counted.items() if count]
-    if report.get("sandbox"):
-        why.append(f"Judged in the {report['sandbox']['level']} {report['sandbox']['backend']} sandbox")
+    why.append(f"Judged in the {report['sandbox']['level']} {report['sandbox']['backend']} sandbox")
     return Conclusion("no" if unknown > cells / 2 else "unclear" if unknown else "yes", did, why=tuple(why))
 
 
 def of_world(report: Mapping[str, Json]) -> Conclusion:
     """A world with tasks: how many there are, and why there are no more."""
-    kept, dropped = report["kept"], report.get("dropped") or {}
+    kept, dropped = report["kept"], report["dropped"]
     did = f"{kept} tasks in a world of {report['tools']} tools and {report['tables']} tables."
     why = [f"{count} attempts were dropped: {reason}" for reason, count in dropped.items()]
     return Conclusion("yes" if kept else "no", did, why=tuple(why))
@@ -273,15 +270,15 @@ def of_rollout(report: Mapping[str, Json]) -> Conclusion:
     paid = "no task has all rewards known" if share is None else f"{share:.3f} of the episodes are paid"
     did = f"{report['model']} on {report['tasks']} tasks, {k} episodes each: {paid}."
     why = [f"{unknown} episodes are unknown: our own machinery spoiled them"] if unknown else []
-    why += [f"{count} were not paid: {reason}" for reason, count in (report.get("dropped") or {}).items()]
+    why += [f"{count} were not paid: {reason}" for reason, count in report["dropped"].items()]
     return Conclusion("done", did, why=tuple(why))
 
 
 def of_ablation(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
     """Tables of ablations, each with what it says."""
-    tables = (report or {}).get("tables") or {}
-    if not tables:
+    if report is None:
         return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    tables = report["tables"]
     told = [line for table in tables.values() for line in table["remarks"]]
     return Conclusion("done", f"{told[0]}." if told else f"{', '.join(tables)} finished.", why=tuple(told[1:]))
 
@@ -290,7 +287,7 @@ def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:
     """The winner in words: what it ranks by, what of it matters, the seeds that it wins."""
     if card is None:
         return ()
-    pruned, seeds = card.get("pruned") or {}, card["seeds"]
+    pruned, seeds = card["pruned"] or {}, card["seeds"]
     formula = pruned.get("formula")
     lines = [f"On the seeds it wins {seeds['won']} and loses {seeds['lost']} against {card['against']}"]
     if formula:

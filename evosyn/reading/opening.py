@@ -97,6 +97,6 @@ def _read(path: Path, name: str) -> dict[str, Json]:
 
 
 def _is_ours(path: Path) -> bool:
-    with suppress(CorruptRun):  # of something else
+    with suppress(CorruptRun, UsageError):  # of something else
         return path.is_dir() and kind_of(path) is not None
     return False

@@ -95,7 +95,7 @@ class SearchReading(Reading):
         """report.json; None while the run is not finished, also where it was continued and its journal is longer."""
         found = super().report
         made = max((row.proposal for row in self._index.get().rows), default=-1) + 1
-        return None if found is not None and made > found.get("proposals", made) else found
+        return None if found is not None and made > found["proposals"] else found
 
     def overview(self) -> SearchOverview:
         """What was searched, how far, and what was found."""
@@ -106,7 +106,7 @@ class SearchReading(Reading):
             kind=self.kind,
             path=str(self.path),
             finished=report is not None,
-            simulated=bool(self.manifest.get("simulated") or (report or {}).get("simulated")),
+            simulated=bool(self.manifest.get("simulated") or (report and report["simulated"])),
             progress=self._progress(),
             conclusion=of_search(report, card, self._progress(), best, earlier=is_held(self.dir.file("strategy.py"))),
             card=card,
@@ -239,7 +239,7 @@ class SearchReading(Reading):
         names += [row.id for row in best_first]
         yield from (f"candidate/{name}" for name in islice(dict.fromkeys(names), most))
         card = self.overview().card or {}
-        decisive = (duel["problem"] for duel in (*card.get("duels", ()), *card.get("parent_duels", ())))
+        decisive = (duel["problem"] for duel in (*card["duels"], *card["parent_duels"]))
         yield from (f"matrix/{name}" for name in dict.fromkeys(decisive))
 
     @property

@@ -11,13 +11,13 @@ from evosyn.records import Json
 
 def known_winner(report: Mapping[str, Json]) -> str | None:
     """The known rule that a search ended with; None where the winner is a program of its own."""
-    chosen = report.get("selection") or {}
-    return chosen["known"] if chosen.get("winner_is") == "known" else None
+    chosen = report["selection"]
+    return chosen["known"] if chosen["winner_is"] == "known" else None
 
 
 def why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     """How the best of what it started from, and of what it made, stood to who was best by then."""
-    if chosen.get("gain") is None:
+    if chosen["gain"] is None:
         return ()
     drawn = DrawCount(**chosen["draws"])
     return (*(_round(one, chosen, drawn) for one in chosen["rounds"]), *_where_behind(chosen))
@@ -42,7 +42,7 @@ def _places(found: Mapping[str, Json]) -> str:
 
 def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
     """Pools, or views of the seeds, where a known rule ranks better than the winner."""
-    for place, one in (chosen.get("behind") or {}).items():
+    for place, one in chosen["behind"].items():
         where = f"On the seeds {_of_place(place)}"
         yield f"{where} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
 

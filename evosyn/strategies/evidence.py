@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evosyn.parsing import same_program
 from evosyn.records import Evidence, Json, PassMatrix, Verdict, content_id
 from evosyn.text.logprobs import means
-from evosyn.textual import similarity
 
 ALWAYS = ("passed", "known", "cases", "copies", "solution_groups", "testing_groups", "replies")
 """What every evidence holds, by the names that programs use."""
@@ -65,7 +63,7 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
         cases_NMC=cases,
         durations_MN=durations,
         copies_M=copies,
-        solution_group_M=_solution_groups(matrix),
+        solution_group_M=np.arange(rows) if matrix.groups_M is None else numbered(matrix.groups_M),
         testing_group_N=groups(matrix.testing_texts, columns),
         solution_texts=tuple(matrix.solution_texts),
         testing_texts=tuple(matrix.testing_texts),
@@ -74,25 +72,12 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
         payload=matrix.payload,
         calls_N=_any(matrix.calls_N),
         values_NMC=_any(matrix.values_NMC),
-        solution_similarity_MM=_similarity(matrix.solution_similarity_MM, matrix.solution_texts),
-        testing_similarity_NN=_similarity(matrix.testing_similarity_NN, matrix.testing_texts),
+        solution_similarity_MM=matrix.solution_similarity_MM,
+        testing_similarity_NN=matrix.testing_similarity_NN,
         solution_logprob_M=known_or_none(matrix.solution_logprob_M),
         testing_logprob_N=_testing_logprobs(matrix.logprobs_NC),
         replies_N=tuple([(n,) for n in range(columns)]) if matrix.replies_N is None else matrix.replies_N,
     )
-
-
-class EvidencesOnce:
-    """`evidence_of` with a memory, for who needs the evidence of the same matrices again: likenesses and groups
-    that were not recorded take a while. It holds the matrices that it knows."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[PassMatrix, Evidence]] = {}
-
-    def __call__(self, matrix: PassMatrix) -> Evidence:
-        if id(matrix) not in self._known:
-            self._known[id(matrix)] = matrix, evidence_of(matrix)
-        return self._known[id(matrix)][1]
 
 
 UNSEEN = ("solution_ids", "testing_ids", "origin", "meta")
@@ -231,18 +216,6 @@ def _testing_logprobs(logprobs_NC: Sequence[NDArray[np.float64] | None] | None) 
 def known_or_none(array: NDArray[np.float64] | None, places: Any = slice(None)) -> NDArray[np.float64] | None:
     """The items at these places; None where all of them are NaN."""
     return None if array is None or np.isnan(array[places]).all() else array[places]
-
-
-def _solution_groups(matrix: PassMatrix) -> NDArray[np.int64]:
-    """As recorded; matrices of the time before groups were recorded hold Python programs only."""
-    if matrix.groups_M is not None:
-        return groups([str(group) for group in matrix.groups_M], len(matrix.groups_M))
-    return groups([same_program(text) for text in matrix.solution_texts], matrix.verdicts_MN.shape[0])
-
-
-def _similarity(recorded: NDArray[np.float64] | None, texts: Sequence[str]) -> NDArray[np.float64] | None:
-    """As recorded; of matrices of the time before it was, by their texts where those are there."""
-    return similarity(texts) if recorded is None and texts else recorded
 
 
 def numbered(values: NDArray[Any]) -> NDArray[np.int64]:

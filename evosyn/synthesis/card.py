@@ -86,9 +86,9 @@ def render_card(facts: CardFacts, folder: str) -> str:
 
 
 def _shift(report: Mapping[str, Json]) -> dict[str, str]:
-    shift = report.get("shift")
+    shift = report["shift"]
     said = "not known" if shift is None else "; ".join(shift["said"]) or "within what its own problems vary by"
-    lacking = "; ".join((report.get("lacking") or {}).get("said", ()))
+    lacking = "; ".join((report["lacking"] or {}).get("said", ()))
     told = {"what the strategy reads that they do not hold": lacking} if lacking else {}
     return {"its matrices against those on which the strategy was evolved": said, **told}
 

@@ -152,7 +152,7 @@ def evolved_on(
 
 
 def read_evolved_on(report: Mapping[str, Json]) -> EvolvedOn | None:
-    """The same from the report; None where it is from before this was kept."""
+    """The same from the report; None where there is no report of a search."""
     kept = report.get("evolved_on")
     return None if kept is None else load(EvolvedOn, kept)
 

@@ -138,7 +138,7 @@ def sft_rows(samples: Sequence[Sample], per_problem: int, *, reasoning: bool = F
             if not text:
                 raise UsageError(
                     f"fit.reasoning: the row {sample.id} of {sample.problem_id} does not hold what the teacher wrote; "
-                    "synthesize it again with this version (the replies of a finished run are not paid twice)"
+                    "synthesize it again (the replies of a finished run are not paid twice)"
                 )
             rows.append({"prompt": prompt_of(sample), "completion": [{"role": "assistant", "content": text}]})
     return rows

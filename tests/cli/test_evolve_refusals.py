@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
+from search_reports import board, search_report, side
 from simulation import TEACHER
 
 from evosyn.cli import group
@@ -123,16 +124,9 @@ def test_problems_that_several_pools_have_count_once_where_few_are_held_out(tmp_
 
 
 def test_few_tasks_decide_nothing_however_many_problems_they_are():
-    board = {"problems": 12, "tasks": 6, "strategies": []}
-    best = {"id": "c_1", "heldout_score": 0.9}
-    report = {
-        "best": best,
-        "initial": {"heldout_score": 0.1},
-        "difference": {"ci": [0.5, 0.9]},
-        "beats_initial": True,
-        "leaderboard": {"heldout": board},
-        "evaluations": 9,
-    }
+    gain = {"heldout": 0.8, "ci": [0.5, 0.9]}
+    few = board(problems=12, tasks=6)
+    report = search_report(few, best=side(score=0.9), initial=side(score=0.1), difference=gain, beats_initial=True)
     found = of_search(report, None, "finished", None)
     assert found.worked == "unclear" and "Only 6 problems were held out" in found.did
     assert "chance could explain" not in found.did, "its interval has no zero"

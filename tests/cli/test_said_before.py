@@ -170,13 +170,13 @@ def test_a_refused_command_does_not_take_the_directory_for_its_source(tmp_path):
     assert "the largest that work" in str(again.exception), "and not: holds a run on other problems"
 
 
-def test_a_directory_of_another_version_is_said_to_be_one(tmp_path):
+def test_a_directory_of_a_later_version_is_refused_by_name(tmp_path):
     path = lines(tmp_path / "m.jsonl", *({**MATRIX, "problem_id": f"p{n}"} for n in range(6)))
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "manifest.json").write_text(json.dumps({"kind": "evolve", "v": 9}))
     (tmp_path / "run" / "journal.jsonl").write_text("")
     refused = run("evolve", path, "--out", tmp_path / "run")
-    assert "holds a run of another version" in str(refused.exception)
+    assert "manifest.json: v is 9, this evosyn reads version 1" in str(refused.exception)
 
 
 def test_a_matrices_file_is_no_pool_to_execute_and_the_other_way_is_named(tmp_path):

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -127,6 +128,16 @@ def test_missing_foreign_and_damaged_files_are_refused(tmp_path: Path):
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{"id": "1"}]), tmp_path / "y.parquet")
     with pytest.raises(UsageError, match="'problem_id' is missing"):
         read_dataset(tmp_path / "y.parquet")
+
+
+def test_a_file_of_a_later_version_is_refused_by_name(tmp_path: Path):
+    path = write_dataset(tmp_path, "evosyn", [SAMPLE])
+    held = pyarrow.parquet.read_table(path)
+    pyarrow.parquet.write_table(held.replace_schema_metadata({"evosyn_schema": "9"}), path)
+    with pytest.raises(UsageError, match=r"evosyn.parquet: its rows are of version 9, .* use the evosyn that wrote"):
+        read_dataset(tmp_path)
+    pyarrow.parquet.write_table(held.replace_schema_metadata({}), path)
+    assert read_dataset(tmp_path) == [SAMPLE], "as other programs write it"
 
 
 def test_rejects_survive_the_trip(tmp_path: Path):

@@ -48,8 +48,6 @@ def test_a_duel_names_solutions_and_testings_by_their_place_in_the_whole_matrix(
         assert duel.mine.right == (matrix.human_M[duel.mine.best] == "P")
         assert duel.other.right == (matrix.human_M[duel.other.best] == "P")
         assert duel.mine.worst_right == (matrix.human_M[duel.mine.worst] == "P")
-        assert duel.mine.accepts_best == (matrix.verdicts_MN[duel.mine.best, duel.mine.testing] == "P")
-        assert duel.mine.accepts_worst == (matrix.verdicts_MN[duel.mine.worst, duel.mine.testing] == "P")
         assert duel.mine.right and not duel.other.right
         assert (duel.solutions, duel.testings) == (4, 3)
     lines = told(found[0], "mine", "theirs")

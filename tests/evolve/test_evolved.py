@@ -128,19 +128,28 @@ def search(run: RunDir, proposer: Proposer) -> Search:
     return Search(parts, run.journal, islands=IslandsConfig(), loop=LoopConfig(lag=1), stop=stop)
 
 
-@pytest.mark.parametrize("kept", [{}, {"files": None}, {"files": [1]}, {"v": 9}])
+@pytest.mark.parametrize("kept", [{}, {"files": None}, {"files": [1]}, {"digests": None}])
 def test_a_report_that_somebody_changed_or_lost_a_file_of_is_made_again(tmp_path, kept):
     report = evolve(tmp_path)
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["files"] == report["files"] == ["best.txt"]
-    del told["digests"]  # as earlier versions wrote it
-    (tmp_path / "best.txt").write_text("lost")
+    best = (tmp_path / "best.txt").read_text()
     if not kept:
         (tmp_path / "best.txt").unlink()
     (tmp_path / "report.json").write_text(json.dumps({**told, **kept}))
     assert evolve(tmp_path)["best"] == report["best"]
-    assert ((tmp_path / "best.txt").read_text() == "lost") is (kept == {"v": 9})
+    again = json.loads((tmp_path / "report.json").read_text())
+    assert ((tmp_path / "best.txt").read_text(), again["digests"]) == (best, told["digests"])
     assert not list(tmp_path.glob("*.altered"))
+
+
+def test_a_report_of_a_later_version_is_refused_by_name_and_left_as_it_is(tmp_path):
+    evolve(tmp_path)
+    path = tmp_path / "report.json"
+    path.write_text(held := json.dumps({**json.loads(path.read_text()), "v": 9}))
+    with pytest.raises(UsageError, match=r"report\.json: v is 9, this evosyn reads version 1; use the evosyn"):
+        evolve(tmp_path)
+    assert path.read_text() == held
 
 
 @pytest.mark.parametrize("proposals", [200, 220])

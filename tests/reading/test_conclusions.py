@@ -1,6 +1,7 @@
 """What the first screen says of reports as they are written: no more than they hold."""
 
 import pytest
+from search_reports import board, row, search_report, side
 
 from evosyn.reading.conclusions import of_environments, of_search
 
@@ -36,15 +37,6 @@ def test_a_search_that_kept_nothing_new_did_not_work():
     ],
 )
 def test_the_best_of_the_known_strategies_is_named_and_not_said_to_be_better(ours, told):
-    board = [
-        {"strategy": name, "score": score, "ci": [0.4, 0.66], "invalid": None, "control": name == "random"}
-        for name, score in (("random", 0.9), ("hardness", 0.531))
-    ]
-    report = {
-        "best": {"id": "c_1", "heldout_score": ours},
-        "initial": {"heldout_score": 0.3},
-        "beats_initial": True,
-        "evaluations": 9,
-        "leaderboard": {"heldout": {"problems": 20, "strategies": board}},
-    }
+    known = board(row("random", score=0.9, control=True), row("hardness", score=0.531))
+    report = search_report(known, best=side(score=ours), initial=side(score=0.3), beats_initial=True)
     assert of_search(report, None, "", None).why[0].endswith(told)

@@ -71,7 +71,7 @@ def test_what_came_in_and_what_was_kept_out_is_told_with_where_it_came_from(tmp_
 def test_where_nothing_came_in_it_is_not_said_that_it_worked(tmp_path: Path) -> None:
     fates = [DraftFate(at, at, "band", "too-hard", 5, 0, 8) for at in range(16)]
     folder = run(tmp_path / "run", *fates)
-    report = {"command": "coevolve", "steps": 9, "metrics": {}, "model": "m", "lineage": {}}
+    report = {"command": "coevolve", "steps": 9, "metrics": {}, "model": "m", "lineage": {}, "warnings": []}
     (folder / "report.json").write_text(json.dumps(report))
     found = open_directory(folder).answer("overview")
     assert found.conclusion.worked == "no"

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from pydantic import BaseModel
+from search_reports import board, row, search_report, side
 
 from evosyn.cli._evolve_view import print_leaderboard
 from evosyn.cli._tables import Figure, begin_table, publish
@@ -24,7 +25,8 @@ MEAN = {"mean": 0.25, "low": 0.1, "high": 0.4}
 EVAL = {"bench": "b", "problems": 3, "samples": 1, "ks": [1], "models": [
     {"model": "m", "problems": 3, "unknown": 0, "pass@1": MEAN, "levels": {"easy": {"problems": 3, "pass@1": MEAN}}},
 ]}  # fmt: skip
-TRAINED = {"command": "train", "steps": 2, "label": None, "warnings": ["flat"], "lineage": {"simulated": True},
+TRAINED = {"command": "train", "steps": 2, "label": None, "warnings": ["flat"], "model": "m",
+           "lineage": {"simulated": True, "rows": 3, "data": "d", "setting": "evosyn"},
            "metrics": {"reward": {"start": 0.1, "end": 0.3, "window": 1}}}  # fmt: skip
 
 
@@ -222,26 +224,13 @@ def test_an_option_that_says_nothing_here_is_refused(tmp_path, options, said):
 
 
 def test_unusable_replies_of_drawing_are_among_the_reasons_of_a_search():
-    side = {"id": "c", "heldout_score": 0.5}
-    board = {"heldout": {"problems": 20, "strategies": []}}
-    report = {"best": side, "initial": side, "beats_initial": False, "leaderboard": board, "evaluations": 3}
-    report |= {"unusable_replies": {"testing: no-cases": 2}, "spent": {"drawing": {"calls": 40}}}
+    report = search_report(unusable_replies={"testing: no-cases": 2}, spent={"drawing": {"calls": 40}})
     assert (
         "2 of 40 replies of drawing could not be used: 2 x testing: no-cases" in of_search(report, None, "", None).why
     )
 
 
 def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(capsys):
-    row = {
-        "score": 0.5,
-        "ci": [0.4, 0.6],
-        "invalid": None,
-        "control": False,
-        "criterion1": 0.5,
-        "testing_balanced_accuracy": 0.5,
-    }
-    rows = [{"strategy": name, **row} for name in ("evolved", "codet", "initial")]
-    board = {"problems": 20, "strategies": rows, "M": 8, "N": 8, "ties": "expected", "oracle": 1.0}
     first = {"of": "search", "over": "codet", "best": "c_1", "passed": False, "held_back": {}, "drawing_error": 0.1}
     first |= {"gain": 0.0, "gain_lower": -0.01}
     chosen = {
@@ -254,15 +243,9 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
         "undecided": "",
         "rounds": [first],
     }
-    best = {"id": "c_1", "proposer": "initial", "heldout_score": 0.5}
-    report = {
-        "best": best,
-        "initial": {"heldout_score": 0.1},
-        "beats_initial": True,
-        "evaluations": 3,
-        "simulated": False,
-    }
-    report |= {"selection": chosen, "leaderboard": {"train": board, "heldout": board}}
+    best, names = side("c_1", proposer="initial"), ("evolved", "codet", "initial")
+    report = search_report(board(*map(row, names)), best=best, initial=side(score=0.1), beats_initial=True)
+    report["selection"] = chosen
     found = of_search(report, None, "", None)
     assert found.won == "the known rule codet: no evolved program was shown to be better, after 3 evaluations"
     assert found.why[0].startswith("The known strategy initial does as well") and len(found.why) == 3
@@ -298,22 +281,15 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
 
 
 def test_a_winner_that_is_invalid_on_held_out_problems_is_said_with_its_reason():
-    best = {"id": "c", "heldout_score": None, "heldout_invalid": "ValueError: no texts"}
-    board = {"heldout": {"problems": 20, "strategies": []}}
-    initial = {"id": "d", "heldout_score": 0.5}
-    report = {"best": best, "initial": initial, "beats_initial": False, "leaderboard": board, "evaluations": 3}
-    found = of_search(report, None, "", None)
+    found = of_search(search_report(best=side(score=None, invalid="ValueError: no texts")), None, "", None)
     assert "invalid against 0.500 on 20 held-out problems" in found.did
     assert found.why[0] == "It is invalid on the held-out problems: ValueError: no texts"
 
 
 def test_paid_proposals_that_gave_no_program_are_among_the_reasons_with_what_helps():
-    side = {"id": "c", "heldout_score": 0.5}
-    board = {"heldout": {"problems": 20, "strategies": []}}
-    report = {"best": side, "initial": side, "beats_initial": False, "leaderboard": board, "evaluations": 3}
     paid = {"proposals": 8, "replies": 16, "wasted": {"truncated": 6, "prose": 1}}
     free = {"proposals": 90, "replies": 0, "wasted": {"no-parent": 2}}
-    found = of_search(report | {"proposers": {"explain": paid, "genetic": free}}, None, "", None)
+    found = of_search(search_report(proposers={"explain": paid, "genetic": free}), None, "", None)
     (said,) = [line for line in found.why if "gave no program" in line]
     assert said.startswith("7 of 8 proposals of explain gave no program: 6 x truncated, 1 x prose")
     assert "--set sampling.strategy.max_tokens=16000" in said

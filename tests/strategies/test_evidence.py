@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evosyn.records import PassMatrix
-from evosyn.strategies.evidence import ALWAYS, MAYBE, EvidencesOnce, evidence_of, reads, select, unknown
+from evosyn.strategies.evidence import ALWAYS, MAYBE, evidence_of, reads, select, unknown
 from evosyn.strategies.running import _harness
 from evosyn.strategies.running.packing import pack
 
@@ -43,7 +43,8 @@ def test_all_that_a_matrix_of_verdicts_alone_lacks_is_unknown_and_nothing_that_o
     plain = PassMatrix("p", np.array([list("PF"), list("FP"), list("FF")]))
     assert unknown(evidence_of(plain)) == {*MAYBE} - {"verdicts"}
     texts = {"solution_texts": ("a", "b", ""), "testing_texts": ("", "")}
-    held = replace(plain, durations_MN=np.array([[0, 0], [0, 0.1], [0, 0]]), statement="", payload={}, **texts)
+    alike = {"solution_similarity_MM": np.eye(3), "testing_similarity_NN": np.eye(2)}
+    held = replace(plain, **alike, durations_MN=np.array([[0, 0], [0, 0.1], [0, 0]]), statement="", payload={}, **texts)
     likely = {"solution_logprob_M": np.array([np.nan, -0.1, -2]), "logprobs_NC": (np.array([-0.2, -0.8]), None)}
     assert unknown(evidence_of(held)) == {"calls", "values", "solution_logprob", "testing_logprob"}
     held = replace(held, **likely)
@@ -68,12 +69,6 @@ def test_all_that_a_matrix_of_verdicts_alone_lacks_is_unknown_and_nothing_that_o
 )
 def test_what_a_comment_or_a_text_mentions_is_not_read(text: str, found: tuple[str, ...]) -> None:
     assert reads(text) == found
-
-
-def test_the_evidence_of_a_matrix_is_made_once_where_it_is_drawn_from_again():
-    once = EvidencesOnce()
-    one, other = (PassMatrix(name, np.array([list("PF"), list("FP")])) for name in "ab")
-    assert once(one) is once(one) and once(one) is not once(other)
 
 
 @pytest.mark.parametrize("text", ["'\\\n\"" + '\\"' * 40_000, '\\"' * 40_000, "'''" + "\\'" * 40_000, '"' * 80_000])

@@ -22,6 +22,7 @@ from evosyn.strategies.grammar.source import read, write
 from evosyn.strategies.ranking import dense_ranks
 from evosyn.strategies.running import _harness
 from evosyn.strategies.running.packing import pack
+from evosyn.textual import similarity
 
 NAMES = known_names()
 
@@ -157,11 +158,12 @@ def test_a_text_that_begins_with_a_mark_is_read_as_it_runs() -> None:
     assert Reader().read(text) is read(text) is Reader().key(text) is None
 
 
-def test_evidence_holds_nothing_human_and_groups_equal_programs() -> None:
+def test_evidence_holds_nothing_human_and_numbers_the_groups_that_were_recorded() -> None:
     matrix = PassMatrix(
         "p",
         np.array([list("PF"), list("PU"), list("FF")]),
         np.array(list("PFP")),
+        groups_M=np.array([5, 5, 2]),
         solution_texts=("def f():\n    return 1", "def f():\n  return 1  # same", "def f( : broken"),
         testing_texts=("a", "a"),
     )
@@ -226,7 +228,9 @@ def test_errors_that_are_independent_let_a_reliable_testing_outvote_two_that_gue
 def test_among_tied_solutions_the_text_most_like_the_others_comes_first() -> None:
     texts = ("def f(x): return x + 1", "def f(x): return x + 1  # one", "lambda: 0", "def f(x): return x + 11")
     cells = np.full((4, 2), "P")
-    scores = ranking(load_known("codet_medoid"), PassMatrix("p", cells, solution_texts=texts)).solution_scores_M
+    scores = ranking(
+        load_known("codet_medoid"), PassMatrix("p", cells, solution_similarity_MM=similarity(texts))
+    ).solution_scores_M
     assert scores.argmin() == 2 and len(set(scores)) > 1
 
 

@@ -137,6 +137,7 @@ def test_evidence_carries_everything_that_was_recorded(runner: SandboxedRunner) 
         cases_NMC=(np.array([["P", "P", "P"], ["P", "F", "F"]]), np.array([["U"], ["P"]])),
         durations_MN=np.array([[0.5, 0.0], [0.25, 1.0]]),
         copies_M=np.array([3, 1]),
+        groups_M=np.array([7, 7]),
         solution_texts=("x = 1", "x = 1 # same"),
         testing_texts=("one", "two"),
     )

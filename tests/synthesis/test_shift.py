@@ -126,5 +126,6 @@ def test_of_a_strategy_that_no_search_made_nothing_is_known():
 
 def test_inspect_and_the_page_tell_it_among_the_reasons():
     report = {"settings": {"evosyn": {"kept": 1, "dropped": {}}}, "asked": 1, "shift": shift(matrices(7, 30, 0.9))}
+    report |= {"lacking": None, "unusable_replies": {}}
     told = of_synthesis(report, {"strategy": "s_1", "strategy_from": "runs/a"}, 1).why
     assert any(line.startswith("These matrices are unlike") for line in told)

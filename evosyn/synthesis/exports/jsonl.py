@@ -20,7 +20,7 @@ def _row(sample: Sample, target: Target, index: int) -> dict[str, Json]:
     return {
         "id": sample.id,
         "env_id": f"evosyn/{sample.domain}",
-        "env_version": str(SCHEMA_VERSION),
+        "env_version": SCHEMA_VERSION,
         "seed": sample.held("lineage").get("index", index),
         "difficulty": sample.difficulty,
         "prompt": turns(sample),

@@ -16,7 +16,6 @@ from evosyn.evaluators.intervals import Strata, t_quantile
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, PassMatrix
-from evosyn.strategies.evidence import EvidencesOnce
 from evosyn.strategies.genome import TIE_METRIC
 
 FEWEST_TASKS = 8
@@ -107,9 +106,8 @@ class FreshDraws:
         runner: StrategyRunner,
         matrices: Sequence[PassMatrix],
         scoring: ConsistencyConfig,
-        evidence_of: EvidencesOnce | None = None,
     ) -> None:
-        self._runner, self._scoring, self._evidence_of = runner, scoring, evidence_of or EvidencesOnce()
+        self._runner, self._scoring = runner, scoring
         counts = [draws_of(matrix, scoring) for matrix in matrices]
         usable, anew = ([one for one, count in zip(matrices, counts, strict=True) if count > least] for least in (0, 1))
         self.judging, self.draws_matter = len({task_of(matrix) for matrix in anew}), bool(anew)
@@ -136,12 +134,12 @@ class FreshDraws:
 
     def of(self, matrices: Sequence[PassMatrix]) -> FreshDraws:
         """The same of other problems, from the first batch on."""
-        return FreshDraws(self._runner, matrices, self._scoring, self._evidence_of)
+        return FreshDraws(self._runner, matrices, self._scoring)
 
     def _batch(self, texts: Sequence[str]) -> dict[str, Scored]:
         seed = SeedTree(self._scoring.seed).child("batch", self.batches).integer() % 2**31
         config = self._scoring.model_copy(update={"seed": seed, "draws": BATCH})
-        evaluator = SeedConsistency(self._runner, self.matrices, config, (), self._evidence_of)
+        evaluator = SeedConsistency(self._runner, self.matrices, config, ())
         evaluations = evaluator.evaluate([Candidate(text) for text in texts])
         self.batches += 1
         valid = {}

@@ -178,7 +178,7 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
     held = run.read_json(MANIFEST) if run.file(MANIFEST).is_file() else {}
     begun = any(run.file(name).exists() for name in (POOLS, MATRICES, "journal.jsonl"))
     if held and begun and held.get("source_digest") != source.digest:
-        what = f"on other problems (on {held['source']}, as it was then)" if "source" in held else "of another version"
+        what = f"on other problems (on {held.get('source')}, as it was then)"
         raise UsageError(f"--out {run.path}: holds a run {what}; choose another directory")
     if run.file(POOLS).is_file():
         _same_drawing(run, held, mine)
