@@ -27,13 +27,14 @@ import numpy as np
 from evosyn.chat import FULL, REPEATS, WAS_CUT
 from evosyn.configs.loading import load_config
 from evosyn.domains import load_pools
+from evosyn.domains.python.payload import entry_point
 from evosyn.evaluators.columns import ranked_columns
 from evosyn.evaluators.intervals import Strata
 from evosyn.pools import write_pools
 from evosyn.records import Evidence, Invalid, Json, PassMatrix, Pool, Solution, Verdict
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of, sub_matrix
-from evosyn.synthesis.generate import Attempt, DrawConfig, Drawn, Want, drawn_pools
+from evosyn.synthesis.generate import DrawConfig, Drawn, Want, drawn_pools
 from evosyn.workbench import Workbench, WorkbenchConfig
 from tests.real.plain import missed
 
@@ -94,7 +95,7 @@ def judged(pools: Sequence[Pool], workbench: Workbench) -> list[Judged]:
     found = []
     for matrix, own in zip(matrices, drawn, strict=True):
         right_M = known(letters(own.human_M))
-        chosen = next(scores) if own.verdicts_MN.size else np.zeros(len(right_M))
+        chosen = next(scores) if own.verdicts_MN.size else [0.0] * len(right_M)
         first = [right for right, score in zip(right_M, chosen, strict=True) if score == max(chosen)]
         cases = known(right for one in matrix.cases_NMC or () for right in letters(one[-1]))
         wholly = known(letters(matrix.verdicts_MN[-1]))
@@ -128,20 +129,15 @@ def of_replies(drawn: Sequence[Drawn]) -> dict[str, Json]:
     """Figures of the requests, by kind."""
     found: dict[str, Json] = {}
     for kind in ("solution", "testing"):
-        named = [(one.pool.problem.payload, a) for one in drawn for a in one.attempts if a.kind == kind]
-        replies = [attempt for _, attempt in named]
+        named = [(entry_point(one.pool.problem), a) for one in drawn for a in one.attempts if a.kind == kind]
         found[kind] = {
-            "replies": len(replies),
-            "cut": _share(one.reply.failure in CUT for one in replies),
-            "usable": _share(not one.reason for one in replies),
-            "tokens": _share(one.reply.output_tokens for one in replies),
-            "missed": sum(_missed(one, str(payload.get("entry_point", ""))) for payload, one in named),
+            "replies": len(named),
+            "cut": _share(one.reply.failure in CUT for _, one in named),
+            "usable": _share(not one.reason for _, one in named),
+            "tokens": _share(one.reply.output_tokens for _, one in named),
+            "missed": sum(missed(one.reason, kind, one.reply.text, name) for name, one in named),
         }
     return found
-
-
-def _missed(one: Attempt, entry_point: str) -> bool:
-    return missed(one.reason, one.kind, one.reply.text, entry_point)
 
 
 def of_pools(found: Sequence[Judged], asked: int) -> dict[str, Json]:

@@ -1,7 +1,7 @@
 """The drawing of pools against a plain client: the same requests, one after the other at the same llama-server.
 
     PYTHONPATH=. python benchmarks/real_speed.py --seeds SEEDS --model openai/NAME --base-url URL
-                                                 [--problems 16] [--at-once 16] [--rounds 2] [--out FILE]
+                                                 [--problems 16] [--at-once 16]
 
 Tokens a second of both, their ratio, and the tokens of prompts that the server computed a reply, by its own count: what
 the beginnings of prompts that it still holds save. The plain client sends what the drawing sent, in that order, so many
@@ -15,7 +15,6 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector
@@ -50,18 +49,18 @@ def measured(meter: Meter, server: str, work: Callable[[], object]) -> dict[str,
     first, before, began = len(meter.answered), counted(server), time.monotonic()
     work()
     seconds, after, replies = time.monotonic() - began, counted(server), meter.answered[first:]
-    computed = after["prompt_tokens_total"] - before["prompt_tokens_total"]
+    computed, count = after["prompt_tokens_total"] - before["prompt_tokens_total"], len(replies)
     return {
-        "replies": len(replies),
+        "replies": count,
         "seconds": round(seconds, 1),
         "tokens_per_s": round(sum(one.output_tokens for one in replies) / seconds, 2),
-        "prompt_tokens_a_reply": round(sum(one.input_tokens for one in replies) / max(1, len(replies)), 1),
-        "computed_prompt_tokens_a_reply": round(computed / max(1, len(replies)), 1),
+        "prompt_tokens_a_reply": round(sum(one.input_tokens for one in replies) / count, 1),
+        "computed_prompt_tokens_a_reply": round(computed / count, 1),
     }
 
 
 def compared(meter: Meter, given: argparse.Namespace) -> dict[str, Json]:
-    """One round: a drawing of its own, then its requests by the plain client."""
+    """A drawing, then its requests by the plain client."""
     asked = {"teacher.model": given.model, "teacher.base_url": meter.base_url}
     first = len(meter.answered)
     with Workbench(load_config(WorkbenchConfig, flags=asked)) as workbench:
@@ -78,15 +77,10 @@ def main() -> None:
     parser.add_argument("--base-url", required=True)
     parser.add_argument("--problems", type=int, default=16)
     parser.add_argument("--at-once", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the drawing")
-    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     with Meter(given.base_url) as meter:
-        text = json.dumps([compared(meter, given) for _ in range(given.rounds)], indent=1)
-    print(text)
-    if given.out:
-        given.out.write_text(text + "\n")
+        print(json.dumps(compared(meter, given), indent=1))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from evosyn.chat import Reply
 from evosyn.codec import load
 from evosyn.domains import load_pools
+from evosyn.domains.python.payload import entry_point
 from evosyn.journal import Journal
 from evosyn.teachers.cache import Kept, RecordedReplies
 from evosyn.teachers.chat import QUESTION
@@ -31,6 +32,8 @@ from tests.real.server import LlamaServer
 FIRST_S, EVERY_S = 15.0, 30.0
 """When the first line must be there, and how long nothing may be said after any."""
 LONGEST_S = 900.0
+BEFORE_KILL = 8
+"""Replies that must have come."""
 MOST_CALLS = 64
 """In flight at once, as `workbench.teacher.calls` has it: so many a kill may lose."""
 _REPLY = re.compile(r"\br_[0-9a-f]{16}\b")
@@ -60,6 +63,14 @@ class Command:
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._began
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def told(self) -> str:
+        return "\n".join(line.text for line in self.lines)
 
     def end(self) -> int:
         """Its exit code."""
@@ -105,7 +116,7 @@ class Lane:
             ends: exit codes that are right.
             kills: how often it is killed before, and the server with the first, each when some replies have come.
             paid: where its replies are kept: `replies`, a cache, or a journal of `--out`; None where they are not.
-            named: all replies must stand in the files of the run: used, or lost for a reason.
+            named: all replies must stand in the files of a run that came to its end: used, or lost for a reason.
         """
         cache = self.folder / f"{paid}-{len(list(self.folder.glob('replies-*.sqlite')))}.sqlite"
         asks = "--model" in words
@@ -114,10 +125,11 @@ class Lane:
         for number in range(kills):
             self._killed([*words, *more], server=number == 0)
         command = Command([*words, *more], self.folder)
-        code, told = command.end(), "\n".join(line.text for line in command.lines)
+        code, told = command.end(), command.told
         assert code in ends, told
         assert "Traceback (most recent call last)" not in told, told
-        assert (silence := longest_silence(command)) is None, f"{silence}\n{told}"
+        silence = longest_silence(command) if asks else None
+        assert silence is None, f"{silence}\n{told}"
         answered = self.meter.answered[first:]
         if self.served is not None and not kills:
             assert self._counted() - counted == sum(one.output_tokens for one in answered)
@@ -128,25 +140,25 @@ class Lane:
         replies = [one.reply for one in kept] or list(journalled(out / paid))
         again = paid_beside(replies, answered)
         assert 0 <= again <= kills * MOST_CALLS, f"{len(answered)} calls were answered, {len(replies)} are kept"
-        if named:
+        if named and code < 2:
             assert not (nowhere := lost_unnamed(out, kept)), nowhere
             assert not (unread := unread_of(out, kept)), unread
 
     def _killed(self, words: Sequence[str], *, server: bool) -> None:
         """Run it until some replies have come, and kill it; the server before that, where it is ours."""
         command = Command(words, self.folder)
-        self._until(8)
+        self._wait(command)
         if server and self.served is not None:
             self.served.kill()
             self.served.start()
-            self._until(8)
+            self._wait(command)
         command.kill()
 
-    def _until(self, more: int) -> None:
-        """Wait until so many calls more were answered."""
-        count, until = len(self.meter.answered) + more, time.monotonic() + LONGEST_S
-        while len(self.meter.answered) < count:
-            assert time.monotonic() < until, "no replies come"
+    def _wait(self, command: Command) -> None:
+        """Until some calls more were answered."""
+        enough = len(self.meter.answered) + BEFORE_KILL
+        while len(self.meter.answered) < enough:
+            assert command.runs and command.seconds < LONGEST_S, command.told
             time.sleep(0.2)
 
     def _counted(self) -> float:
@@ -196,11 +208,7 @@ def unread_of(out: Path, kept: Sequence[Kept]) -> list[str]:
     """Texts that were lost unread and that a plain reader can read."""
     texts = {one.reply.id: one.reply.text for one in kept}
     pools = [path for path in _files(out) if path.name.startswith(("candidates", "pool")) and "reject" not in path.name]
-    names = {
-        pool.problem.problem_id: str((pool.problem.payload or {}).get("entry_point", ""))
-        for path in pools
-        for pool in load_pools(path)
-    }
+    names = {one.problem.problem_id: entry_point(one.problem) for path in pools for one in load_pools(path)}
     lost = [row for row in _rejects(out) if row["item"] == "reply" and row["reply"] in texts]
     given = [(row["reason"], row["stage"], texts[row["reply"]], names.get(row["problem_id"], "")) for row in lost]
     return [text for reason, kind, text, name in given if missed(reason, kind, text, name)]

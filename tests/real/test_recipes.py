@@ -12,11 +12,14 @@ ASKED = ("--model", MODEL)
 KEPT_OR_NOT = (0, 1)
 """A small model may make nothing that stands: 1, with the reason."""
 JOURNALS = {"dejaq": "mutations.jsonl", "evoenv": "drafts.jsonl"}
-TINY = ("tiny.warm_steps=20", "rollout.prompts=4", "rollout.group=2", "rollout.max_completion=48")
-
-
-def settings(*given: str) -> list[str]:
-    return [word for one in given for word in ("--set", one)]
+TINY = (
+    "tiny.warm_steps=20",
+    "rollout.prompts=4",
+    "rollout.group=2",
+    "rollout.max_completion=48",
+    "coevolution.seeds=8",
+)
+SMALL = [word for one in TINY for word in ("--set", one)]
 
 
 class TestManyShortCalls:
@@ -70,4 +73,4 @@ class TestFewLongCalls:
         pytest.importorskip("trl")
         words = ("coevolve", f"builtin:{source}", "--recipe", recipe, "--out", recipe, "--steps", "4")
         student = ("--model", "builtin:tiny", "--teacher", f"litellm:{MODEL}")
-        lane.run(*words, *student, *settings(*TINY, "coevolution.seeds=8"), paid=JOURNALS[recipe])
+        lane.run(*words, *student, *SMALL, paid=JOURNALS[recipe])
