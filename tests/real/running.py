@@ -23,6 +23,7 @@ from evosyn.codec import load
 from evosyn.domains import load_pools
 from evosyn.domains.python.payload import entry_point
 from evosyn.journal import Journal
+from evosyn.records import Pool
 from evosyn.teachers.cache import Kept, RecordedReplies
 from evosyn.teachers.chat import QUESTION
 from tests.real.meter import Answered, Meter
@@ -89,7 +90,8 @@ class Command:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        self.lines += (Line(self.seconds, line.rstrip()) for line in self._process.stdout)
+        for line in self._process.stdout:
+            self.lines.append(Line(self.seconds, line.rstrip()))
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,8 @@ class Lane:
         replies = [one.reply for one in kept] or list(journalled(out / paid))
         again = paid_beside(replies, answered)
         assert 0 <= again <= kills * MOST_CALLS, f"{len(answered)} calls were answered, {len(replies)} are kept"
+        if code < 2 and not kills and (report := reported(out)):
+            assert report == (by_server := spent_on(answered, report[0])), f"{report} reported, {by_server} counted"
         if named and code < 2:
             assert not (nowhere := lost_unnamed(out, kept)), nowhere
             assert not (unread := unread_of(out, kept)), unread
@@ -181,15 +185,12 @@ def journalled(path: Path) -> Iterator[Reply]:
 
 
 def paid_beside(kept: Sequence[Reply], answered: Sequence[Answered]) -> int:
-    """How many calls more were answered than are kept. Of the short questions that begin a process each is kept once,
-    or none.
+    """How many calls more were answered than are kept.
 
     Raises:
         AssertionError: as many are kept, and their tokens are others.
     """
-    asked = [one for one in answered if not _is_question(one.body)]
-    questions = {json.dumps(one.body, sort_keys=True): one for one in answered if _is_question(one.body)}
-    asked = min((asked, [*asked, *questions.values()]), key=lambda some: abs(len(some) - len(kept)))
+    asked = _counted_as(len(kept), answered)
     if len(asked) == len(kept):
         ours = [(one.input_tokens, one.output_tokens) for one in kept]
         theirs = [(one.input_tokens, one.output_tokens) for one in asked]
@@ -197,18 +198,41 @@ def paid_beside(kept: Sequence[Reply], answered: Sequence[Answered]) -> int:
     return len(asked) - len(kept)
 
 
+def spent_on(answered: Sequence[Answered], calls: int) -> list[int]:
+    """Calls, tokens in and tokens out, where evosyn counts so many calls."""
+    asked = _counted_as(calls, answered)
+    return [len(asked), sum(one.input_tokens for one in asked), sum(one.output_tokens for one in asked)]
+
+
+def _counted_as(calls: int, answered: Sequence[Answered]) -> Sequence[Answered]:
+    """Of the short questions that begin a process each counts once, or none does."""
+    asked = [one for one in answered if not _is_question(one.body)]
+    questions = {json.dumps(one.body, sort_keys=True): one for one in answered if _is_question(one.body)}
+    return min((asked, [*asked, *questions.values()]), key=lambda some: abs(len(some) - calls))
+
+
+def reported(out: Path) -> list[int] | None:
+    """The same as the report of a run tells it, the phases of a search together; None where it does not."""
+    report = json.loads(path.read_text()) if (path := out / "report.json").exists() else {}
+    parts = [one for one in (report, *report.get("spent", {}).values()) if "tokens" in one]
+    told = [(one["calls"], one["tokens"]["input"], one["tokens"]["output"]) for one in parts]
+    return [sum(column) for column in zip(*told, strict=True)] or None
+
+
 def lost_unnamed(out: Path, kept: Sequence[Kept]) -> list[str]:
-    """Replies about problems that no file of the run names, and rows of rejects without a reason."""
+    """Replies about problems that no file of the run names, and rows of rejects without a reason. Where pools hold
+    texts alone, as many replies are theirs."""
     named = {found for path in _files(out) for found in _REPLY.findall(_text(path))}
     unnamed = [one.reply.id for one in kept if one.asked.problem and one.reply.id not in named]
-    return [*unnamed, *(str(row) for row in _rejects(out) if not row["reason"])]
+    held = sum(len(one.solutions) + len(one.testings) for one in _pools(out))
+    lost = [] if len(unnamed) == held else unnamed
+    return [*lost, *(str(row) for row in _rejects(out) if not row["reason"])]
 
 
 def unread_of(out: Path, kept: Sequence[Kept]) -> list[str]:
     """Texts that were lost unread and that a plain reader can read."""
     texts = {one.reply.id: one.reply.text for one in kept}
-    pools = [path for path in _files(out) if path.name.startswith(("candidates", "pool")) and "reject" not in path.name]
-    names = {one.problem.problem_id: entry_point(one.problem) for path in pools for one in load_pools(path)}
+    names = {one.problem.problem_id: entry_point(one.problem) for one in _pools(out)}
     lost = [row for row in _rejects(out) if row["item"] == "reply" and row["reply"] in texts]
     given = [(row["reason"], row["stage"], texts[row["reply"]], names.get(row["problem_id"], "")) for row in lost]
     return [text for reason, kind, text, name in given if missed(reason, kind, text, name)]
@@ -218,6 +242,11 @@ def _files(out: Path) -> list[Path]:
     """JSON lines of a run, or of a pool and what lies beside it under its name."""
     here = out.rglob("*.jsonl*") if out.is_dir() else out.parent.glob(f"{out.name.partition('.')[0]}*.jsonl*")
     return sorted(here)
+
+
+def _pools(out: Path) -> list[Pool]:
+    pools = [path for path in _files(out) if path.name.startswith(("candidates", "pool")) and "reject" not in path.name]
+    return [pool for path in pools for pool in load_pools(path)]
 
 
 def _text(path: Path) -> str:
