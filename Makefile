@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --no-compile
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 SUDO_APT := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo demo-train test test-long test-consumers test-gpu check format clean system core train dev docker
+.PHONY: demo demo-train test test-long test-consumers test-gpu test-real recording recording-check check format clean system core train dev docker
 
 # Until a recording of a model comes with evosyn, the simulated author answers, and everything says so.
 DEMO := PYTHONPATH=tests/support $(BIN)/evosyn quickstart --teacher simulation.offline:create
@@ -18,12 +18,12 @@ demo-train: demo train
 	$(DEMO) --train
 
 test: docker
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long and not consumers and not gpu" tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long and not consumers and not gpu and not real" tests
 
 # What `make test` draws a sample of, whole: every hostile text on every backend, and whatever else takes long. Most of it
 # waits for time limits, so four at a time.
 test-long: docker
-	$(BIN)/python -m pytest -n 4 --dist worksteal -m "long and not consumers and not gpu" tests
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m "long and not consumers and not gpu and not real" tests
 
 # TRL, verl, verifiers and OpenRLHF beside the wheel of this project, in an environment that is thrown away afterwards.
 test-consumers: system
@@ -35,11 +35,27 @@ GPU_PYTHON ?=
 test-gpu: $(if $(GPU_PYTHON),,dev)
 	$(or $(GPU_PYTHON),$(BIN)/python) -m pytest -n 4 --dist worksteal -m gpu -rs --durations=10 tests/gpu
 
+# A small model on this machine: its weights and llama.cpp's server are fetched and built once, outside of the tree. Alone on
+# the machine. MODEL_FILE=FILE.gguf takes other weights, BASE_URL=http://... a server that is up.
+MODEL_FILE ?=
+BASE_URL ?=
+test-real: dev
+	EVOSYN_REAL_MODEL_FILE=$(MODEL_FILE) EVOSYN_REAL_BASE_URL=$(BASE_URL) \
+		$(BIN)/python -m pytest -n 0 -m real -rs --durations=20 tests/real
+
+# The replies that `replay:builtin:quickstart` gives; the same command goes on where RECORDING stands.
+RECORDING ?= $(HOME)/.cache/evosyn-real/recording
+recording: core
+	$(BIN)/python -m tests.real.record make $(RECORDING) $(if $(BASE_URL),--base-url $(BASE_URL))
+
+recording-check: core
+	$(BIN)/python -m tests.real.record check
+
 check: dev
 	$(BIN)/ruff format --check evosyn tests benchmarks examples experiments
 	$(BIN)/ruff check evosyn tests benchmarks examples experiments
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long and not consumers and not docker and not train and not gpu" \
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long and not consumers and not docker and not train and not gpu and not real" \
 		$(addprefix tests/,company domains evaluators evolve house pools reading strategies) $(wildcard tests/test_*.py)
 
 format:

@@ -82,10 +82,7 @@ class LlamaServer:
 
     def counted(self) -> Mapping[str, float]:
         """What it counted since it started, by the names of its metrics: `prompt_tokens_total`, ..."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
-            lines = answer.read().decode().splitlines()
-        pairs = [line.split() for line in lines if line.startswith("llamacpp:")]
-        return {name.partition(":")[2]: float(value) for name, value in pairs}
+        return counted(self.base_url)
 
     def _is_ready(self) -> bool:
         try:
@@ -93,6 +90,14 @@ class LlamaServer:
                 return bool(json.load(answer).get("status") == "ok")
         except (OSError, ValueError):
             return False
+
+
+def counted(base_url: str) -> Mapping[str, float]:
+    """The same of a llama-server at an address."""
+    with urllib.request.urlopen(f"{base_url.rstrip('/').removesuffix('/v1')}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    pairs = [line.split() for line in lines if line.startswith("llamacpp:")]
+    return {name.partition(":")[2]: float(value) for name, value in pairs}
 
 
 def _free_port() -> int:
