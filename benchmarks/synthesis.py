@@ -38,7 +38,7 @@ from _replies import script
 from simulation.offline import DOMAINS, OfflineConfig, create
 from simulation.scripted_server import Faults, ScriptedServer
 
-from evosyn.configs.sampling import AdaptiveConfig, Outlook, Size, outlook, rounds
+from evosyn.configs.sampling import AdaptiveConfig
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import domains_named, load_pools
@@ -52,6 +52,7 @@ from evosyn.sandbox import open_sandbox
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.running.sandboxed import SandboxedRunner
+from evosyn.synthesis.adaptive import Outlook, Size, outlook, rounds
 from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.instance import ledger_of
 from evosyn.synthesis.prune import PruneConfig, decide

@@ -22,7 +22,7 @@ from evosyn.documents import SUFFIXES
 from evosyn.errors import FormatError, InputError, is_held, nearest
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.origins import origin_from_json
-from evosyn.pools import see_told
+from evosyn.pools import POOLS, see_told
 from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def is_matrices_file(path: str | Path) -> bool:
     Raises:
         InputError: missing, empty or not JSON lines.
     """
-    if str(path).startswith("builtin:") or Path(path).suffix in SUFFIXES:
+    if str(path).startswith("builtin:") or Path(path).suffix in SUFFIXES or Path(path, POOLS).is_file():
         return False
     first = next(read_lines(Path(path))).value
     return "verdicts" in first and "statement" not in first

@@ -23,6 +23,8 @@ from evosyn.records import FLAT_PAYLOAD, TOP_PAYLOAD, Json, Pool, Problem, Prove
 from evosyn.testings import StoredTesting
 
 BUILTIN = "builtin:"
+POOLS = "pools.jsonl.gz"
+"""Of a directory of a command that drew them."""
 WORLD_TOOLS = "builtin:world-tools"
 """What `domains` makes of the bundled worlds."""
 LONGEST = {"problem_id": 200, "domain": 200, "statement": 1_000_000}
@@ -75,8 +77,8 @@ def load_pools(source: str | Path) -> list[Pool]:
     """All problems of `source`, validated.
 
     Args:
-        source: a `.jsonl` or `.jsonl.gz` file, a `.yaml` file of one document a problem, or
-            `builtin:python-seeds`, `builtin:os-seeds`, `builtin:math-seeds`.
+        source: a `.jsonl` or `.jsonl.gz` file, a `.yaml` file of one document a problem, a directory that `evosyn
+            pool sample` or a search drew into, or `builtin:python-seeds`, `builtin:os-seeds`, `builtin:math-seeds`.
 
     Raises:
         InputError: naming file, line, field, value and what to do.
@@ -236,6 +238,7 @@ class _Object(NamedTuple):
 
 
 def _numbered(path: Path) -> Iterator[_Object | InputError]:
+    path = path / POOLS if path.is_dir() else path
     for line in (scan_documents if path.suffix in SUFFIXES else scan_lines)(path):
         yield line if isinstance(line, InputError) else _Object(path, line.number, line.value)
 

@@ -17,6 +17,7 @@ import click
 
 from evosyn.cli._command import ConfiguredCommand, NewFile, config_options, sandbox_options
 from evosyn.cli._output import echo
+from evosyn.cli.pool_sample import command as sample
 from evosyn.errors import CheckFailed, InputError, UsageError
 from evosyn.ports import Domain
 from evosyn.records import Json, Pool, Problem
@@ -38,7 +39,7 @@ class PoolFinding(NamedTuple):
     about: InputError
 
 
-@click.group(short_help="Validate pool files; make them from published benchmarks.")
+@click.group(short_help="Validate pool files; make them from published benchmarks, or with a model.")
 def command() -> None:
     """Work with pool files: seed problems, with or without recorded solutions and testings (see docs/pools.md)."""
 
@@ -68,6 +69,9 @@ def check(config: CheckConfig, sources: tuple[str, ...], execute: bool, as_json:
     if as_json:
         echo(json.dumps(figures[0] if len(figures) == 1 else figures, indent=2))
     return 1 if any(found["errors"] for found in figures) else 0
+
+
+command.add_command(sample)
 
 
 @command.command("import", short_help="Make a pool file from a published benchmark.")

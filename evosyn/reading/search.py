@@ -340,7 +340,8 @@ class SearchReading(Reading):
     def _matrices(self) -> Sequence[PassMatrix]:
         """All matrices, with the texts of the pool that was drawn, or of the source where it still stands."""
         from evosyn.domains import load_pools
-        from evosyn.synthesis.search.inputs import POOLS, with_texts
+        from evosyn.pools import POOLS
+        from evosyn.synthesis.search.inputs import with_texts
 
         drawn, source = self.dir.file(POOLS), str(self.manifest.get("source", ""))
         matrices: Sequence[PassMatrix] = stored_matrices(self.path)

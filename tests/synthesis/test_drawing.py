@@ -13,13 +13,13 @@ from evosyn.configs.sampling import SearchSampling
 from evosyn.dataset import read_rejects
 from evosyn.errors import TeacherUnavailable, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.pools import load_pools, write_pools
+from evosyn.pools import POOLS, load_pools, write_pools
 from evosyn.records import PassMatrix, Pool, Testing
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.drawing import Wanted, draw_seeds
-from evosyn.synthesis.search.inputs import POOLS, Source, claim, prepare
+from evosyn.synthesis.search.inputs import Source, claim, prepare
 from evosyn.workbench import Workbench
 
 WANTED = Wanted(3, 2, SearchSampling(attempts=2))

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.configs.sampling import SearchSampling
+from evosyn.configs.sampling import SamplingConfig, SearchSampling
 from evosyn.configs.section import PluginSection
 from evosyn.evaluators.behaviour import DEFAULT_AXES
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -48,6 +48,18 @@ class SearchSettings(Protocol):
         ...
 
     def model_dump(self, *, mode: str) -> dict[str, Json]: ...
+
+
+class DrawingSettings(Protocol):
+    """What a configuration says of pools that are drawn."""
+
+    @property
+    def drawn(self) -> tuple[int, int]:
+        """Solutions and testings of each problem."""
+        ...
+
+    @property
+    def sampling(self) -> SamplingConfig: ...
 
 
 class PoolConfig(BaseModel):

@@ -75,12 +75,12 @@ def draw_seeds(
     teacher: Teacher,
     domains: Mapping[str, Domain],
     wanted: Wanted,
-    on_done: Callable[[], None],
+    on_done: Callable[[Pool], None],
 ) -> DrawnSeeds:
     """Draw a pool for each problem and close the teacher; blocks, running its own event loop.
 
     Args:
-        on_done: called once for each problem.
+        on_done: called once for each problem, with its pool.
 
     Raises:
         BudgetSpent: from the teacher.
@@ -108,10 +108,10 @@ class _Drawing:
         actor = self._wanted.actors.get(problem.domain)
         return () if actor is None else actor.lacks(problem)
 
-    async def run(self, on_done: Callable[[], None]) -> DrawnSeeds:
+    async def run(self, on_done: Callable[[Pool], None]) -> DrawnSeeds:
         for index in self._lacking:
             self._drawn[index] = Drawn(Pool(self._problems[index], (), ()), ())
-            on_done()
+            on_done(self._drawn[index].pool)
         everything = [index for index in range(len(self._problems)) if index not in self._lacking]
         try:
             await self._draw(everything, on_done)
@@ -135,10 +135,10 @@ class _Drawing:
         problem = self._problems[index].problem_id
         return Reject("problem", name, "problem", index, problem, detail="see `evosyn doctor` for what it gives")
 
-    async def _draw(self, indices: Sequence[int], on_done: Callable[[], None] = lambda: None) -> None:
+    async def _draw(self, indices: Sequence[int], on_done: Callable[[Pool], None] = lambda _: None) -> None:
         def keep(place: int, drawn: Drawn) -> None:
             self._drawn[indices[place]] = drawn
-            on_done()
+            on_done(drawn.pool)
 
         solutions, testings, config, actors, counts = self._wanted
         problems = [self._problems[index] for index in indices]

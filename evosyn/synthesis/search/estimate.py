@@ -20,7 +20,7 @@ from evosyn.records import Json, Problem
 from evosyn.synthesis.estimate import PROBES, Phase, Sampled, SamplingTeacher, figures
 from evosyn.synthesis.examples import example_for
 from evosyn.synthesis.generate import Want
-from evosyn.synthesis.search.config import EvolveConfig, SearchSettings
+from evosyn.synthesis.search.config import DrawingSettings, EvolveConfig, SearchSettings
 from evosyn.synthesis.search.inputs import Source
 from evosyn.synthesis.search.parts import models_of
 
@@ -33,7 +33,7 @@ class _Lengths(NamedTuple):
 
 
 async def sample_seeds(
-    problems: Sequence[Problem], domains: Mapping[str, Domain], teacher: SamplingTeacher, config: EvolveConfig
+    problems: Sequence[Problem], domains: Mapping[str, Domain], teacher: SamplingTeacher, config: DrawingSettings
 ) -> None:
     """Ask for two solutions and two testings of two seeds, the first that the run asks for; closes the teacher."""
     want = Want(*config.drawn, teacher.simulated)

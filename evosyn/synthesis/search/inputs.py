@@ -13,22 +13,21 @@ from dataclasses import dataclass, field, fields, replace
 from evosyn import __version__
 from evosyn.codec import dump, load
 from evosyn.configs.saving import CONFIG, as_yaml
-from evosyn.dataset import read_rejects, write_rejects
+from evosyn.dataset import Reject, read_rejects
 from evosyn.domains import load_pools
 from evosyn.errors import PUT_BACK, CorruptRun, FormatError, InputError, TeacherUnavailable, UsageError
 from evosyn.evolve.stopping import StopConfig
-from evosyn.lengths import remedy_of, setting
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.origins import Origin
-from evosyn.pools import write_pools
+from evosyn.pools import POOLS
 from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
 from evosyn.strategies.evidence import evidence_digest
 from evosyn.synthesis.estimate import TOGETHER, keep_taken
 from evosyn.synthesis.search.config import KIND, EvolveConfig, SearchSettings
-from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
-from evosyn.synthesis.search.progress import DRAWING
+from evosyn.synthesis.search.drawing import DrawnSeeds, reasons
+from evosyn.synthesis.search.pool_sampling import MANIFEST, sample_pools, what_may_give_more
 from evosyn.synthesis.search.seeds import (
     FEW_HELD_OUT,
     FEWEST,
@@ -46,8 +45,6 @@ from evosyn.synthesis.search.sources import SourcePart, labels, read_source, ref
 from evosyn.workbench import Workbench
 
 MATRICES = "matrices/matrices.jsonl.gz"
-POOLS = "pools.jsonl.gz"
-MANIFEST = "manifest.json"
 
 
 class Source:
@@ -249,7 +246,11 @@ def prepare(
         if (used := _cost_of_pools(run).spent.get("drawing")) is not None:
             estimated = keep_taken(run, [len(source.pools), *config.drawn], TOGETHER, used, workbench.replies)
         simulated = simulated or drawn
-        known.update(_incomplete(run, pools, config, drawn=not source.recorded))
+        if source.recorded:
+            missing = [pool for pool in pools if not (pool.solutions and pool.testings)]
+            known.update({pool.problem.problem_id: LeftOut(NOT_RECORDED, NOT_RECORDED) for pool in missing})
+        else:
+            known.update(_incomplete(read_rejects(run.path), pools, config))
         pools = [pool for pool in pools if pool.solutions and pool.testings]
     if not stored.is_file():
         stored.parent.mkdir(parents=True, exist_ok=True)
@@ -292,16 +293,13 @@ def _cost_of_pools(run: RunDir) -> _CostOfPools:
         raise CorruptRun(f"{run.file(MANIFEST)}: is damaged, {error}. {PUT_BACK}") from error
 
 
-def _incomplete(run: RunDir, pools: Sequence[Pool], config: EvolveConfig, *, drawn: bool) -> dict[str, LeftOut]:
+def _incomplete(rejects: Sequence[Reject], pools: Sequence[Pool], config: EvolveConfig) -> dict[str, LeftOut]:
     """Problems that cannot be used for what their pools lack, with the reasons of the replies that were unusable."""
-    if not drawn:
-        missing = [pool for pool in pools if not (pool.solutions and pool.testings)]
-        return {pool.problem.problem_id: LeftOut(NOT_RECORDED, NOT_RECORDED) for pool in missing}
     m, n = config.scoring.least
-    short = [pool for pool in pools if len(pool.solutions) < m or len(pool.testings) < n]
-    rejects = read_rejects(run.path) if short else []
     found = {}
-    for pool in short:
+    for pool in pools:
+        if len(pool.solutions) >= m and len(pool.testings) >= n:
+            continue
         name = pool.problem.problem_id
         sizes = f"{len(pool.solutions)} solutions and {len(pool.testings)} testings, {m} and {n} are needed"
         why = reasons(one for one in rejects if one.problem_id == name and one.item != "case")
@@ -335,53 +333,29 @@ def _pools(
         simulated = any(one.provenance.simulated for pool in source.pools for one in pool.solutions)
         simulated = simulated or any(one.provenance.simulated for pool in source.pools for one in pool.testings)
         return source.pools, simulated
-    stored, manifest = run.file(POOLS), run.read_json(MANIFEST)
-    if stored.is_file():
-        return load_pools(stored), bool(manifest.get("simulated"))
-    problems = [pool.problem for pool in source.pools]
-    domains = {name: workbench.domains[name] for name in sorted({problem.domain for problem in problems})}
-    actors = workbench.actors(problems)
-    teacher, count = workbench.teacher(), iter(range(1, len(problems) + 1))
-    drawn = draw_seeds(
-        problems,
-        teacher,
-        domains,
-        Wanted(*config.drawn, config.sampling, actors, workbench.replies),
-        on_done=lambda: on_step(DRAWING, next(count), len(problems)),
-    )
-    write_rejects(run.path, drawn.rejects)
-    _see_enough(run, drawn, config, teacher.name)
-    made = {
-        "teacher": teacher.name,
-        "simulated": teacher.simulated,
-        "spent": {**manifest.get("spent", {}), "drawing": dump(drawn.usage, defaults=True)},
-        "unusable_replies": drawn.unusable,
-        "read_in_part": drawn.read_in_part,
-        "examples": drawn.examples,
-    }
-    run.write_json(MANIFEST, {**manifest, **made})
-    write_pools(stored, drawn.pools)
-    return list(drawn.pools), teacher.simulated
+    if run.file(POOLS).is_file():
+        return load_pools(run.file(POOLS)), bool(run.read_json(MANIFEST).get("simulated"))
+
+    def see(drawn: DrawnSeeds, teacher: str) -> None:
+        _see_enough(drawn, config, teacher)
+
+    return sample_pools(run, [pool.problem for pool in source.pools], config, workbench, on_step, see)
 
 
-def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: str) -> None:
+def _see_enough(drawn: DrawnSeeds, config: EvolveConfig, teacher: str) -> None:
     """
     Raises:
         TeacherUnavailable: a search is not possible with what the model gave. No pool is stored, so that the same
             command with another model, or other settings, draws anew.
     """
-    left_out = {name: one.detail for name, one in _incomplete(run, drawn.pools, config, drawn=True).items()}
+    left_out = {name: one.detail for name, one in _incomplete(drawn.rejects, drawn.pools, config).items()}
     usable = len(drawn.pools) - len(left_out)
     if usable >= FEWEST:
         return
-    sizes = [(len(pool.solutions), len(pool.testings)) for pool in drawn.pools]
-    smaller = that_work(sizes, config.scoring)
-    remedy = remedy_of([row.reason.removeprefix("reply-") for row in drawn.rejects], "solution")
+    smaller = that_work([(len(pool.solutions), len(pool.testings)) for pool in drawn.pools], config.scoring)
     raise TeacherUnavailable(
-        f"{teacher}: only {usable} of {len(drawn.pools)} seeds usable, {FEWEST} are needed; {named(left_out)}. "
-        f"Of its {drawn.usage.calls} replies these could not be used: {reasons(drawn.rejects) or 'none'}; each is a "
-        f"line of {run.file('rejects.jsonl')}. No pool is stored. Another model, or other settings "
-        f"({remedy or setting('solution')}, `sampling.testing`, `sampling.attempts`), may give more"
+        f"{teacher}: only {usable} of {len(drawn.pools)} seeds usable, {FEWEST} are needed; {named(left_out)}. No pool "
+        f"is stored: {what_may_give_more(drawn)}"
         + (f"; or leave --strict out, or ask for less: {smaller}" if smaller and config.scoring.strict else "")
     )
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from evosyn.domains import is_named, load_pools
 from evosyn.errors import InputError, UsageError
 from evosyn.matrices import is_matrices_file, load_matrices, matrix_files
-from evosyn.pools import BUILTIN
+from evosyn.pools import BUILTIN, POOLS
 from evosyn.records import PassMatrix, Pool
 
 
@@ -32,7 +32,8 @@ def read_source(name: str) -> SourcePart:
     """
     path = Path(name)
     if path.is_dir():
-        path = next(iter(matrix_files(path)), path / "matrices.jsonl")
+        drawn = path / (POOLS if (path / POOLS).is_file() else "matrices.jsonl")
+        path = next(iter(matrix_files(path)), drawn)
     builtin = is_named(name)
     part = (
         SourcePart([], load_matrices(path))
