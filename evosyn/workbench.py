@@ -175,7 +175,6 @@ class Workbench:
 
     Attributes:
         budget: shared by all teachers.
-        replies: counts of those that pools are drawn of.
     """
 
     def __init__(
@@ -192,7 +191,7 @@ class Workbench:
     ) -> None:
         self.config = config or WorkbenchConfig()
         self._refuse_strangers()
-        self.budget, self.replies = Budget(self.config.budget), ReplyCounts()
+        self.budget = Budget(self.config.budget)
         self._out, self._seed, self._limits, self._company = out, seed, limits, company
         self._lent, self._own = lent, own or {}
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
@@ -312,6 +311,11 @@ class Workbench:
         from evosyn.crossexec.executor import CrossExecutor
 
         return CrossExecutor(self.judge)
+
+    @cached_property
+    def replies(self) -> ReplyCounts:
+        """Counts of the replies that pools are drawn of."""
+        return ReplyCounts()
 
     @property
     def slots(self) -> int | None:

@@ -11,7 +11,7 @@ from evosyn.cli._progress import clock, replies_of, watching
 from evosyn.cli._tables import print_table
 
 if TYPE_CHECKING:
-    from evosyn.records import Json, Problem
+    from evosyn.records import Json
     from evosyn.synthesis.sampling_trial import Choice, WayFigures
     from evosyn.workbench import WorkbenchConfig
 
@@ -27,34 +27,29 @@ def sampled(config: WorkbenchConfig, source: str, many: int, *, show: bool) -> d
     """
     from evosyn.domains import load_pools
     from evosyn.synthesis.estimate import SamplingTeacher
-    from evosyn.synthesis.sampling_trial import choose, takes, try_ways
-    from evosyn.synthesis.sampling_trial import replies_of as asked_of
+    from evosyn.synthesis.sampling_trial import REPLIES, WAYS, choose, takes, try_ways
     from evosyn.synthesis.search.config import EvolveConfig
     from evosyn.workbench import Workbench
 
     every = [pool.problem for pool in load_pools(source)]
-    problems = _judged_first(every)[:many]
+    judged = sorted(every, key=lambda one: (one.reference_solution is None) + (one.human_testing is None))
+    names = [one.problem_id for one in judged[:many]]
     with Workbench(config) as workbench:
         with watching(lambda: f"asking: {replies_of(workbench.replies)}", show=show) as say:
-            say(f"asks for {asked_of(problems)} replies about {', '.join(one.problem_id for one in problems)}")
+            say(f"asks for {len(WAYS) * REPLIES * len(names)} replies about {', '.join(names)}")
             teacher = SamplingTeacher(workbench.teacher())
-            found = try_ways(problems, teacher, workbench)
+            found = try_ways(judged[:many], teacher, workbench)
         choice, sizes = choose(found), (len(every), *EvolveConfig().drawn)
-        foreseen = takes(found, choice, teacher, sizes, workbench)
+        ways = [one for one in found if one.form in (None, choice.form) and one.style == choice.style]
+        drawing = takes(ways, teacher, sizes, workbench)
     if show:
         _show(found, choice)
-        time = "a time that is not known" if foreseen["model_wall_s"] is None else clock(foreseen["model_wall_s"])
-        drawing = f"{sizes[0]} problems, {sizes[1]} solutions and {sizes[2]} testings each (evosyn evolve {source})"
-        echo(f"drawing {drawing}: about {foreseen['calls']:,} calls, {foreseen['output_tokens']:,} tokens out, {time}")
-        echo(f"settings: {choice.settings}")
-    told: Json = {"form": choice.form, "style": choice.style, "alike": [list(one) for one in choice.alike]}
-    ways = [asdict(one) for one in found]
-    return {"problems": [one.problem_id for one in problems], "ways": ways, "choice": told, "drawing": foreseen}
-
-
-def _judged_first(problems: Sequence[Problem]) -> list[Problem]:
-    """Those by which replies can be judged before the others."""
-    return sorted(problems, key=lambda one: (one.reference_solution is None) + (one.human_testing is None))
+        seconds = drawing["model_wall_s"]
+        time = "a time that is not known" if seconds is None else f"about {clock(seconds)}"
+        echo(f"evosyn evolve {source} draws {sizes[1]} solutions and {sizes[2]} testings of {sizes[0]} problems each: "
+             f"{drawing['calls']:,} calls, {drawing['output_tokens']:,} tokens out, {time}")  # fmt: skip
+        echo(f"settings: --set sampling.testing.form={choice.form} --set sampling.style={choice.style}")
+    return {"problems": names, "ways": [asdict(one) for one in found], "choice": choice._asdict(), "drawing": drawing}
 
 
 def _show(found: Sequence[WayFigures], choice: Choice) -> None:

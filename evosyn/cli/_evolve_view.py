@@ -12,28 +12,28 @@ from evosyn.cli._progress import Say, left, replies_of
 from evosyn.cli._tables import Cell, print_by_pool, print_table, wide_console
 from evosyn.escaping import safe
 from evosyn.running.progress import ReplyCounts, left_s
-from evosyn.synthesis.search.progress import DRAWING
+from evosyn.synthesis.search.progress import DRAWING, SearchProgress
 
 if TYPE_CHECKING:
     from evosyn.evolve.events import Fate, Step
     from evosyn.evolve.islands import Archipelago
     from evosyn.evolve.stopping import StopConfig
     from evosyn.records import Json
-    from evosyn.synthesis.search.config import EvolveConfig
 
 
-class SearchView:
-    """Implements `SearchProgress`: what a search is at, in a line.
+class SearchView(SearchProgress):
+    """What a search is at, in a line.
 
     Args:
         replies: counts of those that its pools are drawn of.
+        first: what it tells before any of them is asked for.
 
     Attributes:
         say: says a line that stays.
     """
 
-    def __init__(self, config: EvolveConfig, replies: ReplyCounts) -> None:
-        self._stop, self._replies = config.stop, replies
+    def __init__(self, stop: StopConfig, replies: ReplyCounts, first: str = "starting") -> None:
+        self._stop, self._replies, self._before = stop, replies, first
         self._line: Callable[[], str] = self._drawing
         self._began, self._first, self._start = 0.0, 0, 0.0
         self.say: Say = lambda _: None
@@ -53,9 +53,9 @@ class SearchView:
         if step.index < 0:
             self._began, self._first = time.monotonic(), state.evaluations
             self._start = state.initial[0].evaluation.score or 0.0
-            others = f"; the best of {len(state.initial)} that it starts from: {state.best_score:.4f}"
+            others = f"; the best of {len(state.initial)} that it starts from: {state.best_score or 0:.4f}"
             score = f"{self._start:.4f} on the draws of the search (tables are of fresh ones)"
-            self.say(f"initial strategy: {score}{others if len(state.initial) > 1 else ''}")
+            self.say(f"start: {score}{others if len(state.initial) > 1 else ''}")
         self._line = lambda: self._searching(state)
 
     def limited(self, limits: StopConfig) -> None:
@@ -70,7 +70,7 @@ class SearchView:
 
     def _drawing(self) -> str:
         counts = self._replies
-        return f"{DRAWING}: {replies_of(counts)}{left(counts.eta_s)}" if counts.expected else "starting"
+        return f"{DRAWING}: {replies_of(counts)}{left(counts.eta_s)}" if counts.expected else self._before
 
     def _searching(self, state: Archipelago) -> str:
         stop, seconds = self._stop, time.monotonic() - self._began
@@ -85,7 +85,7 @@ class SearchView:
         if state.replies:
             calls = f", {state.replies:,} model calls" + (f" ${state.cost:.3f}" if state.cost else "")
         return (
-            f"searching: {state.evaluations:,}{goal} evaluations{steps}, best {state.best_score:.4f} "
+            f"searching: {state.evaluations:,}{goal} evaluations{steps}, best {state.best_score or 0:.4f} "
             f"(start {self._start:.4f}), {len(state.record)} cells, {done / max(seconds, 1e-3):.0f}/s"
             f"{calls}{left(min((one for one in goals if one is not None), default=None))}"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -9,16 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evosyn.cli._output import console, echo
-from evosyn.escaping import safe
+from evosyn.cli._output import echo, rewrite_line
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from evosyn.running.progress import ReplyCounts, RunProgress
 
-FIRST_S, EVERY_S = 10.0, 25.0
-"""Seconds until the first line where there is no terminal, and from one to the next at most."""
+FIRST_S, EVERY_S, REDRAW_S = 10.0, 25.0, 0.25
+"""Seconds until the first line where there is no terminal, from one to the next at most, and on a terminal."""
 Say: TypeAlias = Callable[[str], None]
 """Says a line that stays."""
 
@@ -36,57 +34,34 @@ def watching(line: Callable[[], str], *, show: bool = True, last: bool = True) -
     if not show:
         yield lambda _: None
         return
-    began = time.monotonic()
-    with (_redrawn if sys.stderr.isatty() else _repeated)(line, began) as say:
-        try:
-            yield say
-        except BaseException:
-            say(line())
-            raise
-        if last:
-            say(line())
-
-
-@contextmanager
-def _redrawn(line: Callable[[], str], began: float) -> Iterator[Say]:
-    from rich.live import Live
-    from rich.text import Text
-
-    class View:
-        def __rich__(self) -> Text:
-            return Text(safe(_stamped(line(), began)), no_wrap=True, overflow="ellipsis")
-
-    shown = console(stderr=True)
-    with Live(View(), console=shown, refresh_per_second=4, transient=True):
-        yield lambda text: shown.print(_stamped(text, began), markup=False, highlight=False) if text else None
-
-
-@contextmanager
-def _repeated(line: Callable[[], str], began: float) -> Iterator[Say]:
-    stop, due = threading.Event(), [began + FIRST_S]
+    began, stop, live = time.monotonic(), threading.Event(), sys.stderr.isatty()
+    due = [began + FIRST_S]
 
     def say(text: str) -> None:
+        due[0] = time.monotonic() + EVERY_S
         if text:
-            due[0] = time.monotonic() + EVERY_S
-            echo(_stamped(text, began), err=True)
+            stamped = f"[{clock(time.monotonic() - began)}] {text}"
+            rewrite_line(stamped, nl=True) if live else echo(stamped, err=True)
 
     def repeat() -> None:
-        while not stop.wait(max(0.05, due[0] - time.monotonic())):
-            if time.monotonic() >= due[0]:
-                due[0] = time.monotonic() + EVERY_S
+        while not stop.wait(REDRAW_S if live else max(0.05, due[0] - time.monotonic())):
+            if live:
+                told = f"[{clock(time.monotonic() - began)}] {line()}"
+                rewrite_line(told[: shutil.get_terminal_size().columns - 1])
+            elif time.monotonic() >= due[0]:
                 say(line())
 
     thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
     try:
         yield say
+    except BaseException:
+        last = True
+        raise
     finally:
         stop.set()
         thread.join()
-
-
-def _stamped(text: str, began: float) -> str:
-    return f"[{clock(time.monotonic() - began)}] {text}" if text else ""
+        say(line()) if last else rewrite_line() if live else None
 
 
 def clock(seconds: float) -> str:

@@ -15,32 +15,9 @@ from evosyn.cli._progress import watching
 from evosyn.errors import EXIT_BUDGET
 
 if TYPE_CHECKING:
-    from evosyn.evolve.events import Fate, Step
-    from evosyn.evolve.islands import Archipelago
-    from evosyn.evolve.stopping import StopConfig
     from evosyn.synthesis.environments.config import EnvironmentSearchConfig
 
 BUDGETS = frozenset({"model-calls", "cost", "time"})
-
-
-class SearchLine:
-    """How far a search is, in a line."""
-
-    def __init__(self, config: EnvironmentSearchConfig) -> None:
-        self._goal, self._line = config.stop.evaluations, "evaluating what the search starts from"
-
-    def limited(self, limits: StopConfig) -> None:
-        self._goal = limits.evaluations
-
-    def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None:  # noqa: ARG002
-        goal = f"/{self._goal}" if self._goal else ""
-        self._line = (
-            f"{state.evaluations}{goal} evaluations, {state.steps} proposals, best {state.best_score or 0:.3f}, "
-            f"{len(state.record)} cells, {state.replies} model calls" + (f" ${state.cost:.3f}" if state.cost else "")
-        )
-
-    def __call__(self) -> str:
-        return self._line
 
 
 class SearchCommand(ConfiguredCommand):
@@ -88,6 +65,7 @@ def command(
     writes and calibration.jsonl, and is a NAME for `evosyn env check`, `run`, `rows` and `evolve`. Another --student in
     the same directory goes on from there: what the archive holds is measured anew. Ends with 1 if nothing is kept.
     """
+    from evosyn.cli._evolve_view import SearchView
     from evosyn.cli._inspect_environment_search import print_overview
     from evosyn.cli._tables import show_estimate, show_figures
     from evosyn.reading.environment_search import EnvironmentSearchReading
@@ -104,9 +82,9 @@ def command(
             found = estimated_search(config, workbench)
             show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite", things="candidates")
             return 0
-        line = SearchLine(config)
-        with watching(line, show=not (quiet or as_json)):
-            watched: dict[str, Any] = {"on_commit": line.committed, "on_limits": line.limited}
+        view = SearchView(config.stop, workbench.replies, "evaluating what the search starts from")
+        with watching(view, show=not (quiet or as_json)) as view.say:
+            watched: dict[str, Any] = {"on_commit": view.committed, "on_limits": view.limited}
             report = evolve_environments(config, workbench, out, more=more or 0, **watched)
     if as_json:
         show_figures(report, as_json=True)

@@ -142,7 +142,7 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
         _show_plan(opened, config, out, as_json=as_json, show=not (quiet or as_json))
         return 0
     with Workbench(config.workbench, out=out, seed=config.seed, company=config.company) as workbench:
-        view = SearchView(config, workbench.replies)
+        view = SearchView(config.stop, workbench.replies)
         with watching(view, show=not (quiet or as_json), last=False) as view.say:
             asked = "" if opened.recorded else f"; replies of {config.workbench.teacher.spec}"
             view.say(f"{out}: {len(opened.pools) + len(opened.matrices):,} problems{asked}")

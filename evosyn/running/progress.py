@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from evosyn.chat import Reply
 from evosyn.dataset import Reject
@@ -59,14 +59,6 @@ def left_s(done: float, whole: float, seconds: float) -> float | None:
     return seconds / done * max(0.0, whole - done)
 
 
-class Work(NamedTuple):
-    """How much is done, how much of that was there already, and how much there is in all."""
-
-    done: int
-    there: int
-    whole: int
-
-
 @dataclass
 class ReplyCounts:
     """Live counts of the replies of models; whoever asks tells of each as it comes.
@@ -114,8 +106,9 @@ class ReplyCounts:
         self.unusable += unusable
 
     @property
-    def work(self) -> Work:
-        return Work(self.slots, self.there, self.expected)
+    def work(self) -> tuple[int, int, int]:
+        """How much is done, how much of that was there already, and how much there is in all."""
+        return self.slots, self.there, self.expected
 
     @property
     def seconds(self) -> float:
@@ -158,5 +151,5 @@ class RunProgress(ReplyCounts, Generic[T]):
         return item.ended
 
     @property
-    def work(self) -> Work:
-        return super().work if self.expected else Work(self.finished, self.resumed, self.asked)
+    def work(self) -> tuple[int, int, int]:
+        return super().work if self.expected else (self.finished, self.resumed, self.asked)

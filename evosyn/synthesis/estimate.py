@@ -108,30 +108,22 @@ class Sampled:
         replies, lost = self.replies.get(like, ()), self.lost.get(like, ())
         share = len(lost) / max(1, len(replies))
         again = round(sum(calls * share**number for number in range(1, round(at_most / calls) if calls else 0)))
-        first, second = _mean(replies), _mean(lost)
-        longer = AFTER_A_CUT if lost and sum(one.failure in WAS_CUT for one in lost) * 2 >= len(lost) else 1
-        found = [calls * one + again * more for one, more in zip(first, second, strict=True)]
-        more = again * second[1] * (longer - 1)
-        cost = None if self.price is None else found[2] + self.price[1] * more
-        return Phase(calls + again, at_most, found[0], found[1] + more, cost)
+        longer = AFTER_A_CUT if sum(one.failure in WAS_CUT for one in lost) > len(lost) / 2 else 1
+        read, written = (
+            calls * sum(getattr(one, name) for one in replies) / max(1, len(replies))
+            + again * sum(getattr(one, name) for one in lost) / max(1, len(lost)) * more
+            for name, more in (("input_tokens", 1), ("output_tokens", longer))
+        )
+        return Phase(calls + again, at_most, read, written, self.dollars(read, written))
 
-    @property
-    def price(self) -> tuple[float, float] | None:
-        """Dollars of a token read and written, from the sampled replies; None where these are unknown."""
+    def dollars(self, input_tokens: float, output_tokens: float) -> float | None:
+        """What so many tokens cost at the prices of the sampled replies; None where these are unknown."""
         replies = [reply for many in self.replies.values() for reply in many]
         if not replies or any(reply.cost is None for reply in replies):
             return None
         tokens = np.array([[reply.input_tokens, reply.output_tokens] for reply in replies], dtype=float)
         prices, *_ = np.linalg.lstsq(tokens, np.array([reply.cost for reply in replies], dtype=float), rcond=None)
-        read, written = np.clip(prices, 0.0, None)
-        return float(read), float(written)
-
-
-def _mean(replies: Sequence[Reply]) -> tuple[float, float, float]:
-    """Tokens read and written, and dollars as far as they are known."""
-    many = max(1, len(replies))
-    read, written = (sum(getattr(one, name) for one in replies) / many for name in ("input_tokens", "output_tokens"))
-    return read, written, sum(one.cost or 0.0 for one in replies) / many
+        return float(np.clip(prices, 0.0, None) @ [input_tokens, output_tokens])
 
 
 @dataclass(frozen=True)
@@ -261,11 +253,7 @@ class SamplingTeacher:
 
 
 def foretold(problems: int, solutions: int, testings: int, attempts: int, *, makes: bool = False) -> str:
-    """What a run will ask for, and its sample now, in words.
-
-    Args:
-        makes: whether its problems are asked for too.
-    """
+    """What a run will ask for, its problems too where it `makes` them, and its sample now, in words."""
     each = f"{solutions} solutions and {testings} testings" + (" and itself" if makes else "")
     slots, few = problems * (solutions + testings + makes), min(PROBES, problems)
     now = few * (min(SLOTS, solutions) + min(SLOTS, testings) + makes)
@@ -343,19 +331,15 @@ def keep_taken(
         sizes: problems, solutions and testings.
         counts: of the replies of the run, at its end; seconds are unknown where another process made some of them.
     """
-    if not run.file(ESTIMATE).is_file():
-        return {}
-    found = run.read_json(ESTIMATE)
+    found = run.read_json(ESTIMATE) if run.file(ESTIMATE).is_file() else {}
     if found.get("sizes") != list(sizes):
         return {}
     if "taken" not in found:
         kept = ("calls", "input_tokens", "output_tokens", "wall_s")
         parts = [phase for name, phase in found["phases"].items() if name in phases]
-        sums = {name: [part[name] for part in parts] for name in kept}
-        foreseen = {name: None if None in values else round(sum(values), 1) for name, values in sums.items()}
         whole = counts.cached <= found["sampled_calls"] and counts.replies >= usage.calls
-        wall_s = round(counts.seconds, 1) if whole else None
-        taken = dict(zip(kept, (usage.calls, usage.input_tokens, usage.output_tokens, wall_s), strict=True))
-        found = {**found, "foreseen": foreseen, "taken": taken}
+        taken = (usage.calls, usage.input_tokens, usage.output_tokens, round(counts.seconds, 1) if whole else None)
+        found["foreseen"] = {name: round(sum(part[name] for part in parts), 1) for name in kept}
+        found["taken"] = dict(zip(kept, taken, strict=True))
         run.write_json(ESTIMATE, found)
     return {"estimate": found["foreseen"], "taken": found["taken"]}

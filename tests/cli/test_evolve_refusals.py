@@ -195,7 +195,7 @@ def test_the_goal_of_the_line_is_what_the_run_may_come_to():
     class Proposed:
         index = 0
 
-    shown = SearchView(EvolveConfig(stop=StopConfig(evaluations=300)), ReplyCounts())
+    shown = SearchView(StopConfig(evaluations=300), ReplyCounts())
     shown.limited(StopConfig(evaluations=358))
     shown.committed(State(), Proposed(), ())
     assert shown().startswith("searching: 324/358 evaluations")

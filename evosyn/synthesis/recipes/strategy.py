@@ -18,7 +18,7 @@ from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, claim, prepare, write_config
 from evosyn.synthesis.search.openevolve import OPENEVOLVE, by_openevolve, see_openevolve
 from evosyn.synthesis.search.parts import arms_of, models_of, search_of, see_settings
-from evosyn.synthesis.search.progress import Quiet, SearchProgress
+from evosyn.synthesis.search.progress import SearchProgress
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.workbench import Workbench
 
@@ -42,7 +42,7 @@ def run_evolve(
     workbench: Workbench,
     *,
     more: int = 0,
-    progress: SearchProgress = Quiet(),  # noqa: B008  (it has no state)
+    progress: SearchProgress = SearchProgress(),  # noqa: B008  (it has no state)
 ) -> dict[str, Json]:
     """Evolve a strategy on the problems of `source`, or finish the run in `out`; returns the value of `report.json`.
 

@@ -102,9 +102,9 @@ def proposal_phase(config: SearchSettings, calls: int, sampled: Sampled, like: s
     replies = sampled.replies.get(like, ())
     written = sum(reply.output_tokens for reply in replies) / len(replies) if replies else lengths.reply
     at_most = CALLS_OF_ONE * calls if config.stop.model_calls is None else config.stop.model_calls + 1
-    tokens, prices = (calls * lengths.prompt, calls * written), sampled.price
-    cost = _listed(config, *tokens) if prices is None else tokens[0] * prices[0] + tokens[1] * prices[1]
-    return Phase(calls, at_most, *tokens, cost)
+    tokens = (calls * lengths.prompt, calls * written)
+    cost = sampled.dollars(*tokens)
+    return Phase(calls, at_most, *tokens, _listed(config, *tokens) if cost is None else cost)
 
 
 def _listed(config: SearchSettings, prompts: float, replies: float) -> float | None:

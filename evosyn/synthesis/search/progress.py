@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from evosyn.evolve.events import Fate, Step
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.stopping import StopConfig
@@ -12,8 +10,8 @@ DRAWING = "asking"
 """The step in which pools are drawn."""
 
 
-class SearchProgress(Protocol):
-    """Told what happens; must be quick and never fail."""
+class SearchProgress:
+    """Told what happens, and shows nothing of it; what is derived from it must be quick and never fail."""
 
     def step(self, what: str, done: int, total: int) -> None: ...
 
@@ -23,22 +21,6 @@ class SearchProgress(Protocol):
 
     def limited(self, limits: StopConfig) -> None:
         """How far the search may go in all, before it goes on."""
-        ...
 
     def ended(self, why: str) -> None:
         """The search has ended; what it made is scored."""
-        ...
-
-
-class Quiet:
-    """No progress."""
-
-    def limited(self, limits: StopConfig) -> None: ...
-
-    def step(self, what: str, done: int, total: int) -> None: ...
-
-    def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None: ...
-
-    def said(self, line: str) -> None: ...
-
-    def ended(self, why: str) -> None: ...
