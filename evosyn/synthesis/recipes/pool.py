@@ -80,8 +80,8 @@ def sample_pool(
         see_unchanged(out, {name: held[name] for name in how if name in held}, how)
         run.write_json(MANIFEST, {**held, "kind": KIND, **how, "evosyn": __version__})
         run.write(CONFIG, as_yaml(config.model_dump(mode="json")))
-        if is_held(run.file(REPORT)) and (report := run.read_json(REPORT)).get("asked") == asked:
-            return dict(report)
+        if is_held(run.file(REPORT)) and run.read_json(REPORT).get("asked") == asked:
+            return dict(run.read_json(REPORT))
         found: list[DrawnSeeds] = []
         sample_pools(run, problems, config, workbench, on_step, lambda drawn, name: found.append(_seen(drawn, name)))
         held, report = run.read_json(MANIFEST), {"kind": KIND, "asked": asked, **_figures(problems, config, *found)}
@@ -91,7 +91,7 @@ def sample_pool(
         if told := keep_taken(run, [len(problems), *config.drawn], TOGETHER, found[0].usage, workbench.replies):
             report["estimated"] = told
         run.write_json(REPORT, report)
-        return report
+        return dict(run.read_json(REPORT))
 
 
 def estimate_pool(config: PoolSampleConfig, problems: int, sampled: Sampled) -> dict[str, Json]:
