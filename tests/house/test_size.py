@@ -3,9 +3,9 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MAX_LINES = {"evosyn": 93_100, "tests": 75_400}
-"""Only lowered, to what a change has left. The first figures are the lines that stood there (89,117 and 66,791), with
-room for code of `evosyn/` that is being written (2,900) and for simulated authors that move to `tests/` (8,000)."""
+MAX_LINES = {"evosyn": 93_100, "tests": 74_800}
+"""Only lowered, to what a change has left. Raised once, from 92,017 lines of `evosyn/`, when real models came in: lengths,
+windows, log-probabilities, cases that are ranked, pools that are drawn once, what a drawing takes."""
 
 
 def test_the_package_and_its_tests_do_not_grow() -> None:
