@@ -192,9 +192,13 @@ async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, conf
         *(("solution", want.first_solution + slot) for slot in range(want.solutions)),
         *(("testing", want.first_testing + slot) for slot in range(want.testings)),
     ]
-    slots = await all_or_first_error(
-        [_counted(want.counts, _draw_slot(problem, domain, ask, kind, slot, want, config)) for kind, slot in kinds]
-    )
+
+    async def counted(kind: Kind, slot: int) -> Slot:
+        found = await _draw_slot(problem, domain, ask, kind, slot, want, config)
+        found.count(want.counts)
+        return found
+
+    slots = await all_or_first_error([counted(kind, slot) for kind, slot in kinds])
     values = [slot.value for slot in slots]
     solved = [(slot.attempts[-1].reply, slot.value) for slot in slots if isinstance(slot.value, Solution)]
     acted = problem.domain in want.actors  # then a solution is more than its last reply
@@ -211,12 +215,6 @@ def with_detail(made: R, more: Mapping[str, Json]) -> R:
     """A solution or testing whose provenance says more."""
     provenance = made.provenance
     return replace(made, provenance=replace(provenance, detail={**provenance.detail, **more})) if more else made
-
-
-async def _counted(counts: ReplyCounts, slot: Awaitable[Slot]) -> Slot:
-    found = await slot
-    found.count(counts)
-    return found
 
 
 async def _draw_slot(
