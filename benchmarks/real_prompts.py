@@ -1,7 +1,7 @@
 """What a prompt is worth with a real model: replies, cases, solutions, and what CodeT makes of them, from one drawing.
 
     PYTHONPATH=. python benchmarks/real_prompts.py --seeds SEEDS --model openai/NAME --base-url URL --out DIR
-                                                   [--set form=json --set example=none --set style=brief ...]
+                                                   [--set testing.form=json --set example=none --set style=brief ...]
     PYTHONPATH=. python benchmarks/real_prompts.py --pool POOL [--out DIR]
 
 Six solutions and six testings of each of the first 40 problems: prompts are tuned on the first 24, the other 16 are for
@@ -34,7 +34,8 @@ from evosyn.pools import write_pools
 from evosyn.records import Evidence, Invalid, Json, PassMatrix, Pool, Solution, Verdict
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of, sub_matrix
-from evosyn.synthesis.generate import DrawConfig, Drawn, Want, drawn_pools
+from evosyn.configs.sampling import SamplingConfig
+from evosyn.synthesis.generate import Drawn, Want, drawn_pools
 from evosyn.workbench import Workbench, WorkbenchConfig
 from tests.real.plain import missed
 
@@ -65,7 +66,7 @@ class Judged(NamedTuple):
 def draw(seeds: str, sets: Sequence[str], workbench: Workbench, count: int = PROBLEMS) -> list[Drawn]:
     """The first problems of a pool file, with everything that was asked about them."""
     problems = [pool.problem for pool in load_pools(seeds)[:count]]
-    config, teacher = load_config(DrawConfig, sets=sets), workbench.teacher()
+    config, teacher = load_config(SamplingConfig, sets=sets), workbench.teacher()
     found: dict[int, Drawn] = {}
 
     def ended(index: int, drawn: Drawn) -> None:

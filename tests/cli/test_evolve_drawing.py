@@ -119,7 +119,7 @@ def test_a_reply_that_was_cut_is_asked_for_once_more_with_more_room(seeds, tmp_p
     with ScriptedServer(author, refuse=[cut]) as server:
         none = evolve(seeds, tmp_path / "none", server.base_url, *(one.replace("500", "100") for one in short))
         assert isinstance(none.exception, TeacherUnavailable)
-        assert re.search(r"96 replies .*reply-truncated.*draw\.solution\.max_tokens", str(none.exception)), (
+        assert re.search(r"96 replies .*reply-truncated.*sampling\.solution\.max_tokens", str(none.exception)), (
             none.exception
         )
         assert not (tmp_path / "none" / "pools.jsonl.gz").exists()

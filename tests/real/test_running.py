@@ -25,7 +25,7 @@ def test_a_sound_command_passes_and_is_seen_whole(kills: int, tmp_path: Path) ->
         (tmp_path / "codet.py").write_text(
             "def rank(evidence):\n    return evidence.passed.sum(1), evidence.passed.sum(0)\n"
         )
-        more = ("--set", "draw.in_flight=1", "--model", "openai/m", "--out", "data")
+        more = ("--set", "sampling.concurrency=1", "--model", "openai/m", "--out", "data")
         Lane(meter, None, tmp_path).run(*words, *more, kills=kills, named=True, ends=(0, 1))
         assert len(meter.answered) <= server.counts.requests
         report = reported(tmp_path / "data")
