@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from simulation import TEACHER
 from simulation.scripted_server import ScriptedServer
 
 from evosyn import registry
@@ -138,6 +139,8 @@ def test_an_agent_of_ones_own_goes_through_a_whole_search(tmp_path):
         "--evaluations",
         "40",
         "--quiet",
+        "--teacher",
+        TEACHER,
     ]
     whole = []
     for agent in ("loop", f"{__name__}:explorer"):

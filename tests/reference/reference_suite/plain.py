@@ -34,7 +34,9 @@ for name in cell["declared"]:
     del program[name]
 run(cell["program"], program)
 run(cell["starter"], names)
-given = set(names) - set(cell["declared"])
+for name in cell["declared"]:
+    del names[name]
+given = set(names)
 names.update({{name: value for name, value in program.items() if name not in given}})
 owner, _, function = cell["entry_point"].rpartition(".")
 if owner:
