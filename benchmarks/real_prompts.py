@@ -26,6 +26,7 @@ import numpy as np
 
 from evosyn.chat import FULL, REPEATS, WAS_CUT
 from evosyn.configs.loading import load_config
+from evosyn.configs.sampling import SamplingConfig
 from evosyn.domains import load_pools
 from evosyn.domains.python.payload import entry_point
 from evosyn.evaluators.columns import ranked_columns
@@ -34,7 +35,6 @@ from evosyn.pools import write_pools
 from evosyn.records import Evidence, Invalid, Json, PassMatrix, Pool, Solution, Verdict
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of, sub_matrix
-from evosyn.configs.sampling import SamplingConfig
 from evosyn.synthesis.generate import Drawn, Want, drawn_pools
 from evosyn.workbench import Workbench, WorkbenchConfig
 from tests.real.plain import missed
