@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evosyn.records import ParsedCall, PassMatrix
+from evosyn.textual import similarity
 
 
 def seeds(problems: int, m: int, n: int, *, view: bool = True) -> list[PassMatrix]:
@@ -49,4 +50,8 @@ def in_view(matrix: PassMatrix, rng: np.random.Generator) -> PassMatrix:
         durations_MN=0.001 + np.arange(rows * columns).reshape(rows, columns) / 1e6,
         statement=texts[0] + texts[-1],
         payload={"entry_point": "f", "starter_code": texts[0]},
+        solution_similarity_MM=similarity(texts[:rows]),
+        testing_similarity_NN=similarity(texts[:columns]),
+        solution_logprob_M=-rng.random(rows),
+        logprobs_NC=tuple(-rng.random(one.shape[1]) for one in cases),
     )

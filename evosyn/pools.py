@@ -53,7 +53,8 @@ class ProblemLine:
 
 @dataclass(frozen=True)
 class DrawnFrom:
-    """Of a pool that was drawn from one model, what is known of each solution and testing (`Provenance.detail`)."""
+    """Of a pool that was drawn from one model, what is known of each solution and testing: `Provenance.detail`, and the
+    `call` that gave it."""
 
     model: str
     solutions: tuple[Mapping[str, Json], ...]
@@ -181,7 +182,14 @@ def _makers(
         if not all(type(value) in (int, float) and -math.inf < value <= 0 for value in known):
             rule = "`logprob` has a mean, `logprobs` a list of numbers up to 0, null where one is unknown"
             raise FormatError(f"drawn.{kind}[{at}]", rule, dict(detail))
-    return [Provenance(drawn.model, parents=(problem.id,), simulated=drawn.simulated, detail=one) for one in details]
+        if not isinstance(detail.get("call"), str | None):
+            raise FormatError(f"drawn.{kind}[{at}].call", "must be a text, or null", detail["call"])
+    return [
+        Provenance(
+            drawn.model, drawn.simulated, one.get("call"), (problem.id,), {k: one[k] for k in one if k != "call"}
+        )
+        for one in details
+    ]
 
 
 def problem_from_json(value: Mapping[str, Json]) -> Problem:
@@ -204,10 +212,8 @@ def pool_to_json(pool: Pool) -> dict[str, Json]:
     models = {(one.source, one.simulated) for one in (*solutions, *testings)}
     if len(models) == 1 and any(one.detail for one in (*solutions, *testings)):
         ((model, simulated),) = models
-        details = {
-            "solutions": [dict(one.detail) for one in solutions],
-            "testings": [dict(one.detail) for one in testings],
-        }
+        held = {"solutions": solutions, "testings": testings}
+        details = {kind: [{"call": one.call, **one.detail} for one in some] for kind, some in held.items()}
         line["drawn"] = {"model": model, **details, **({"simulated": True} if simulated else {})}
     return line
 
@@ -238,7 +244,7 @@ class _Object(NamedTuple):
 
 
 def _numbered(path: Path) -> Iterator[_Object | InputError]:
-    path = path / POOLS if path.is_dir() else path
+    path = drawn if (drawn := path / POOLS).is_file() else path
     for line in (scan_documents if path.suffix in SUFFIXES else scan_lines)(path):
         yield line if isinstance(line, InputError) else _Object(path, line.number, line.value)
 

@@ -72,7 +72,7 @@ def of_search(
         so_far: id and score of the best candidate on the seeds.
         earlier: whether there is the winner of a time when the search had ended before.
     """
-    if report is None:
+    if report is None or "leaderboard" not in report:  # none, or of what is no strategy
         did = f"Not finished: {progress}. The same command goes on."
         if so_far is None:
             return Conclusion("open", did)

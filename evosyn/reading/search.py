@@ -239,7 +239,7 @@ class SearchReading(Reading):
         names += [row.id for row in best_first]
         yield from (f"candidate/{name}" for name in islice(dict.fromkeys(names), most))
         card = self.overview().card or {}
-        decisive = (duel["problem"] for duel in (*card["duels"], *card["parent_duels"]))
+        decisive = (duel["problem"] for duel in (*card.get("duels", ()), *card.get("parent_duels", ())))
         yield from (f"matrix/{name}" for name in dict.fromkeys(decisive))
 
     @property

@@ -115,7 +115,7 @@ def test_a_problem_that_the_machine_cannot_pose_is_left_out_by_name(problem, mon
         teacher = TeacherConfig(model="openai/scripted", base_url=server.base_url, api_key_env="PATH", retries=0)
         with Workbench(WorkbenchConfig(teacher=teacher)) as bench:
             wanted = Wanted(2, 0, SamplingConfig(attempts=1), bench.actors([needy, problem]))
-            found = draw_seeds([needy, problem], bench.teacher(), bench.domains, wanted, on_done=lambda: told.append(1))
+            found = draw_seeds([needy, problem], bench.teacher(), bench.domains, wanted, on_done=told.append)
     assert [len(pool.solutions) for pool in found.pools] == [0, 2] and len(told) == 2
     (row,) = found.rejects
     assert (row.reason, row.item, row.problem_id) == ("lacks-uids", "problem", "needy")

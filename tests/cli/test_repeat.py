@@ -124,8 +124,8 @@ def test_what_writes_no_directory_takes_a_file_all_the_same(data: Path, pool_fil
         file.write_text(yaml.safe_dump({**keys, "workbench": {"sandbox": {"allow_weak": True}}}))
         return evosyn(*command, "--config", file).stdout
 
-    flags = ("--pool", pool_file, "--strategy", "gap", "-M", 4, "-N", 4, "--draws", 3, "--json", WEAK)
-    scoring = {"M": 4, "N": 4, "draws": 3, "short": "keep"}
+    flags = ("--pool", pool_file, "--strategy", "gap", "-M", 4, "-N", 4, "--draws", 3, "--strict", "--json", WEAK)
+    scoring = {"M": 4, "N": 4, "draws": 3, "strict": True}
     assert (
         by_file("score", "--json", source=str(pool_file), strategies=["gap"], scoring=scoring)
         == evosyn("score", *flags).stdout

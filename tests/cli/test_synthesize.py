@@ -66,14 +66,15 @@ def test_a_strategy_file_needs_seeds(place):
 def test_the_strategy_file_of_a_run_is_known_as_the_run_is(place):
     text = (place / "strategy.py").read_text()
     best = {"id": strategy_id(text), "heldout_score": 0.5}
-    told = {"best": best, "initial": {"heldout_score": 0.4}, "leaderboard": {"heldout": {"problems": 40}}}
+    board = {"heldout": {"problems": 40, "tasks": 40}}
+    told = {"best": best, "initial": {"heldout_score": 0.4}, "leaderboard": board, "digests": {}}
     (place / "report.json").write_text(json.dumps(told))
     (place / "manifest.json").write_text(json.dumps({"kind": "evolve", "source": str(place / "seeds.jsonl")}))
-    by_file, by_run = (_inputs(path, None) for path in (place / "strategy.py", place))
+    by_file, by_run = (_inputs(path, None, None) for path in (place / "strategy.py", place))
     assert by_file == by_run and by_file.standing is not None and "0.500 on 40" in by_file.standing.text
     (place / "strategy.py").write_text(f"{text}\n# changed by hand\n")
     assert "--seeds POOL" in refused(place, str(place / "strategy.py"))
-    assert _inputs(place / "strategy.py", str(place / "seeds.jsonl")).standing is None
+    assert _inputs(place / "strategy.py", str(place / "seeds.jsonl"), None).standing is None
 
 
 def test_bad_seeds_are_named_by_line_and_field(place):

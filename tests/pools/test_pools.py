@@ -195,7 +195,8 @@ def test_what_is_known_of_a_drawn_pool_is_read_back_as_it_was_written(tmp_path: 
     write_pools(tmp_path / "p.jsonl.gz", [drawn])
     (again,) = load_pools(tmp_path / "p.jsonl.gz")
     for one, other in zip((*drawn.solutions, *drawn.testings), (*again.solutions, *again.testings), strict=True):
-        assert (one.provenance.source, one.provenance.detail) == (other.provenance.source, other.provenance.detail)
+        ours, theirs = one.provenance, other.provenance
+        assert (ours.source, ours.call, ours.detail) == (theirs.source, theirs.call, theirs.detail)
     assert pool_to_json(again) == pool_to_json(drawn)
     several = replace(drawn, solutions=(*drawn.solutions, Solution("x", Provenance("other/m", detail={"slot": 1}))))
     assert "drawn" not in pool_to_json(several), "of several models nobody is named"
@@ -211,6 +212,7 @@ def test_what_is_known_of_a_drawn_pool_is_read_back_as_it_was_written(tmp_path: 
         ({"testings": [{"logprobs": -1}]}, r"drawn.testings\[0\]': `logprob` has a mean"),
         ({"testings": [{"logprobs": ["-1"]}]}, r"drawn.testings\[0\]': `logprob` has a mean"),
         ({"testings": [3]}, "drawn"),
+        ({"testings": [{"call": 3}]}, r"drawn.testings\[0\].call': must be a text"),
         ({"model": 3}, "drawn.model"),
     ],
 )

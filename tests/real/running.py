@@ -220,12 +220,9 @@ def reported(out: Path) -> list[int] | None:
 
 
 def lost_unnamed(out: Path, kept: Sequence[Kept]) -> list[str]:
-    """Replies about problems that no file of the run names, and rows of rejects without a reason. Where pools hold
-    texts alone, as many replies are theirs."""
+    """Replies about problems that no file of the run names, and rows of rejects without a reason."""
     named = {found for path in _files(out) for found in _REPLY.findall(_text(path))}
-    unnamed = [one.reply.id for one in kept if one.asked.problem and one.reply.id not in named]
-    held = sum(len(one.solutions) + len(one.testings) for one in _pools(out))
-    lost = [] if len(unnamed) == held else unnamed
+    lost = [one.reply.id for one in kept if one.asked.problem and one.reply.id not in named]
     return [*lost, *(str(row) for row in _rejects(out) if not row["reason"])]
 
 
@@ -239,9 +236,8 @@ def unread_of(out: Path, kept: Sequence[Kept]) -> list[str]:
 
 
 def _files(out: Path) -> list[Path]:
-    """JSON lines of a run, or of a pool and what lies beside it under its name."""
-    here = out.rglob("*.jsonl*") if out.is_dir() else out.parent.glob(f"{out.name.partition('.')[0]}*.jsonl*")
-    return sorted(here)
+    """JSON lines of a run."""
+    return sorted(out.rglob("*.jsonl*"))
 
 
 def _pools(out: Path) -> list[Pool]:

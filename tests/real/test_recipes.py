@@ -32,7 +32,7 @@ class TestManyShortCalls:
 
     def test_a_pool_outlives_two_kills_and_a_dead_server(self, lane: Lane) -> None:
         sizes = ("-M", "3", "-N", "3")
-        lane.run("pool", "sample", "seeds.jsonl", "--out", "pool.jsonl.gz", *sizes, *ASKED, kills=2, named=True)
+        lane.run("pool", "sample", "seeds.jsonl", "--out", "pool", *sizes, *ASKED, kills=2, named=True)
 
     def test_a_model_is_measured(self, lane: Lane) -> None:
         lane.run("eval", "--bench", "seeds.jsonl", "--limit", "8", "--samples", "2", "--out", "eval", *ASKED)
@@ -49,7 +49,7 @@ class TestFewLongCalls:
 
     def test_a_strategy_is_evolved_on_the_pool(self, lane: Lane) -> None:
         sizes = ("-M", "3", "-N", "3", "--iterations", "6")
-        lane.run("evolve", "pool.jsonl.gz", *sizes, "--out", "search", *ASKED, ends=KEPT_OR_NOT, named=True)
+        lane.run("evolve", "pool", *sizes, "--out", "search", *ASKED, ends=KEPT_OR_NOT, named=True)
 
     def test_a_dataset_is_synthesized(self, lane: Lane) -> None:
         sizes = ("--problems", "4", "-M", "4", "-N", "4")

@@ -61,7 +61,7 @@ class Endpoint:
 
 
 def draw(seeds, domain, endpoint):
-    return draw_seeds(seeds, endpoint, {domain.name: domain}, WANTED, on_done=lambda: None)
+    return draw_seeds(seeds, endpoint, {domain.name: domain}, WANTED, on_done=lambda _: None)
 
 
 def test_every_reply_that_cannot_be_used_has_a_row_with_its_reason(toy_seeds, toy_domain):

@@ -151,7 +151,7 @@ def test_a_bad_request_concerns_only_itself() -> None:
 def test_an_endpoint_that_takes_none_of_the_requests_ends_the_run_and_says_what_to_change() -> None:
     with ScriptedServer(echo) as server:
         teacher = made(base_url=server.base_url, calls=4)
-        with pytest.raises(TeacherUnavailable, match=r"temperature is too high.*draw\.solution"):
+        with pytest.raises(TeacherUnavailable, match=r"temperature is too high.*sampling\.solution"):
             many(teacher, [ask(f"q{index}", temperature=9) for index in range(200)])
         assert server.counts.requests <= 24
 

@@ -72,7 +72,9 @@ ENDS = {
     "404": Row(
         always(404, {"error": {"message": "no model m"}}), r"HTTP 404: no model m.*asked for the model 'm'.*/v1"
     ),
-    "400, too long for its context": Row(always(400, LONG), r"HTTP 400: .*2048.*--set draw\.solution\.max_tokens", 16),
+    "400, too long for its context": Row(
+        always(400, LONG), r"HTTP 400: .*2048.*--set sampling\.solution\.max_tokens", 16
+    ),
     "400 to everything": Row(always(400, {"error": "top_p must be 1"}), r"top_p must be 1.*sampling parameters", 17),
     "500": Row(always(500, "boom", kind="text/plain"), r"HTTP 500: boom \(2 times\).*log of the server", 3),
     "502 with a page": Row(always(502, PAGE), r"HTTP 502: Bad gateway nginx \(2 times\)", 3),
@@ -131,7 +133,7 @@ def test_every_reply_cut_ends_the_question_and_says_how_to_give_more_room() -> N
     with ScriptedServer(echo, faults=Faults(truncated=1.0)) as server:
         teacher = made(base_url=server.base_url)
         with pytest.raises(
-            TeacherUnavailable, match=r"every reply was cut.*draw\.solution\.max_tokens=\.\.\. \(.*--max-tokens\)"
+            TeacherUnavailable, match=r"every reply was cut.*sampling\.solution\.max_tokens=\.\.\. \(.*--max-tokens\)"
         ):
             run(teacher, lambda teacher: teacher.check("solution", {"max_tokens": 100}))
         assert server.counts.requests == 2, "the second time with more room"
