@@ -52,6 +52,6 @@ def in_view(matrix: PassMatrix, rng: np.random.Generator) -> PassMatrix:
         payload={"entry_point": "f", "starter_code": texts[0]},
         solution_similarity_MM=similarity(texts[:rows]),
         testing_similarity_NN=similarity(texts[:columns]),
-        solution_logprob_M=-rng.random(rows),
-        logprobs_NC=tuple(-rng.random(one.shape[1]) for one in cases),
+        solution_logprob_M=np.negative(rng.random(rows)),
+        logprobs_NC=tuple(np.negative(rng.random(one.shape[1])) for one in cases),
     )

@@ -14,6 +14,8 @@ from tests.cli.test_evolve_drawing import SETS, SMALL, author, seeds  # noqa: F4
 
 PAGES = {"/props": {"default_generation_settings": {"n_ctx": 32768}, "total_slots": 4}}
 WITHIN = 0.3
+ON_A_SHARED_MACHINE = 0.5
+"""Of seconds, which other tests take part of; problems of a synthesis are asked for beside pools, too."""
 
 
 def written(body, occurrence):
@@ -25,7 +27,8 @@ def written(body, occurrence):
 
 def near(estimated):
     guess, taken = estimated["estimate"], estimated["taken"]
-    return {name: guess[name] == pytest.approx(taken[name], rel=WITHIN) for name in taken}
+    rel = {"wall_s": ON_A_SHARED_MACHINE}
+    return {name: guess[name] == pytest.approx(taken[name], rel=rel.get(name, WITHIN)) for name in taken}
 
 
 @pytest.mark.parametrize(
