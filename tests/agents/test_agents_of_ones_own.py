@@ -141,6 +141,8 @@ def test_an_agent_of_ones_own_goes_through_a_whole_search(tmp_path):
         "--quiet",
         "--teacher",
         TEACHER,
+        "--proposer",
+        "genetic",
     ]
     whole = []
     for agent in ("loop", f"{__name__}:explorer"):
