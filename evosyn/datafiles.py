@@ -56,18 +56,13 @@ def parquet_batches(path: Path, size: int = BATCH, columns: list[str] | None = N
     except damage as error:
         raise InputError(path, f"is not a parquet file: {error}") from error
     with parquet:
-        batches = parquet.iter_batches(batch_size=size, columns=columns)
-        while True:
-            try:
-                batch = next(batches, None)
-                if batch is not None:
-                    batch.validate(full=True)
-            except damage as error:
-                told = " ".join(str(error).split()).rstrip(".")
-                raise InputError(path, f"is damaged: {told}. Put back a copy of it") from error
-            if batch is None:
-                return
-            yield batch
+        try:
+            for batch in parquet.iter_batches(batch_size=size, columns=columns):
+                batch.validate(full=True)
+                yield batch
+        except damage as error:
+            told = " ".join(str(error).split()).rstrip(".")
+            raise InputError(path, f"is damaged: {told}. Put back a copy of it") from error
 
 
 def _parquet(path: Path) -> Iterator[tuple[int, Json]]:

@@ -7,6 +7,7 @@ file has changed, so that a running directory can be looked at for as long as it
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def reply_file(run: Path) -> Path:
     return Path(value) if value else run / "replies.sqlite"
 
 
-class Reading:
+class Reading(ABC):
     """One directory.
 
     Attributes:
@@ -84,13 +85,17 @@ class Reading:
         """
         return sound(self.path, f"every directory of {self.made_by}")
 
+    @abstractmethod
     def overview(self) -> object:
         """What the directory holds as a whole."""
-        raise NotImplementedError
 
     def pass_matrix(self, name: str) -> PassMatrix:
-        """The matrix of a problem as a record, to be ranked."""
-        raise NotImplementedError
+        """The matrix of a problem as a record, to be ranked.
+
+        Raises:
+            UsageError: this kind of directory holds none, or none of that name.
+        """
+        raise UsageError(f"{self.path}: is a directory of {self.made_by} and holds no matrix (asked for {name!r})")
 
     def program(self, name: str) -> tuple[str, str]:
         """Name and text of a strategy: a known one, or a file.

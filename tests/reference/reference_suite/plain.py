@@ -36,8 +36,7 @@ run(cell["program"], program)
 run(cell["starter"], names)
 for name in cell["declared"]:
     del names[name]
-given = set(names)
-names.update({{name: value for name, value in program.items() if name not in given}})
+names.update({{name: value for name, value in program.items() if name not in names}})
 owner, _, function = cell["entry_point"].rpartition(".")
 if owner:
     kind = program[owner]
