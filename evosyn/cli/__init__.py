@@ -195,5 +195,5 @@ def _end_like_an_interrupt() -> Any:
 
 
 def _interrupted() -> int:
-    echo("interrupted; repeat the same command to go on where it stopped", err=True)
+    echo("interrupted; repeat the same command: it goes on from what its directory holds", err=True)
     return EXIT_INTERRUPTED

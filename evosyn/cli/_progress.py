@@ -64,6 +64,21 @@ def watching(line: Callable[[], str], *, show: bool = True, last: bool = True) -
         say(line()) if last else rewrite_line() if live else None
 
 
+class Measured:
+    """How many things have been measured, and what came of a model meanwhile."""
+
+    def __init__(self, things: str, total: int, replies: ReplyCounts) -> None:
+        self._things, self._total, self._replies = things, total, replies
+        self.name, self.done = "", 0
+
+    def line(self) -> str:
+        told = f"{self.name}{self.done:,}/{self._total:,} {self._things}"
+        return f"{told}; {replies_of(self._replies)}" if self._replies.replies else told
+
+    def set(self, done: int) -> None:
+        self.done = done
+
+
 def clock(seconds: float) -> str:
     """Minutes and seconds: `1:05`, `2:00:00`."""
     minutes, rest = divmod(int(seconds), 60)

@@ -10,6 +10,7 @@ import click
 
 from evosyn.cli._command import ConfiguredCommand
 from evosyn.cli._output import echo
+from evosyn.cli._progress import Measured, watching
 from evosyn.cli._training import SETTING, quiet_libraries, sampled_options
 from evosyn.errors import UsageError
 
@@ -62,7 +63,9 @@ def command(config: CalibrateConfig, as_json: bool) -> None:
         tasks = tasks_of(samples).values()
         workbench.require_shown(task.problem for task in tasks)
         scorer = Scorer(reward_judge(workbench.sandbox, domains_of(tasks)))
-        rates = measure(samples, generator, scorer, run, header, lambda done: _told(done, len(samples)))
+        measured = Measured("rows", len(tasks), workbench.replies)
+        with watching(measured.line, show=not as_json):
+            rates = measure(samples, generator, scorer, run, header, measured.set)
         report = {**report_of(samples, rates, header), "simulated": simulated}
         run.write_json("report.json", report)
     echo(json.dumps(report, indent=2)) if as_json else print_closing(folder, "report.json")
@@ -88,9 +91,5 @@ def _student(
         require_train()
         return local_generator(student, sampling), False
     teacher = workbench.teacher(reasoning=NONE)
-    return TeacherGenerator(teacher, sampling, config.workbench.teacher.reasoning), teacher.simulated
-
-
-def _told(done: int, total: int) -> None:
-    if done % max(1, total // 10) == 0 or done == total:
-        echo(f"{done}/{total} rows", err=True)
+    form = config.workbench.teacher.reasoning
+    return TeacherGenerator(teacher, sampling, form, workbench.replies), teacher.simulated

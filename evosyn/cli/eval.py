@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import click
 
 from evosyn.cli._command import ConfiguredCommand, out_option
 from evosyn.cli._output import echo
+from evosyn.cli._progress import Measured, watching
 from evosyn.cli._training import quiet_libraries, sampled_options
 from evosyn.errors import UsageError
 
@@ -78,12 +79,13 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
         save_config(out, config, ("completions", "eval.png"))
         workbench.require_shown(task.problem for task in tasks)
         scorer = Scorer(reward_judge(workbench.sandbox, domains_of(tasks)))
-        results = [
-            evaluate(
-                name, generator, sampling, tasks, scorer, run, shots=bench.shots, on_done=_progress(name, len(tasks))
-            )
-            for name, generator in _generators(config, sampling, workbench if served else None)
-        ]
+        measured, results = Measured("problems", len(tasks), workbench.replies), []
+        with watching(measured.line, show=not as_json, last=False) as say:
+            for name, generator in _generators(config, sampling, workbench if served else None):
+                measured.name, measured.done = f"{name}: ", 0
+                done = evaluate(name, generator, sampling, tasks, scorer, run, shots=bench.shots, on_done=measured.set)
+                results.append(done)
+                say(measured.line())
         table = {
             "bench": ", ".join(listed(config.bench)),
             "problems": len(tasks),
@@ -110,12 +112,5 @@ def _generators(
     if workbench is not None:
         teacher = workbench.teacher(reasoning=NONE)
         form = config.workbench.teacher.reasoning if config.reasoning == AUTO else config.reasoning
-        yield config.workbench.teacher.model or teacher.name, TeacherGenerator(teacher, sampling, form)
-
-
-def _progress(name: str, total: int) -> Callable[[int], None]:
-    def told(done: int) -> None:
-        if done % max(1, total // 10) == 0 or done == total:
-            echo(f"{name}: {done}/{total} problems", err=True)
-
-    return told
+        name = config.workbench.teacher.model or teacher.name
+        yield name, TeacherGenerator(teacher, sampling, form, workbench.replies)

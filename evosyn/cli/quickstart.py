@@ -9,7 +9,7 @@ import sys
 import click
 
 from evosyn.cli._output import echo
-from evosyn.errors import CheckFailed, UsageError
+from evosyn.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, CheckFailed, UsageError
 
 EVOLVE = (
     "evosyn evolve builtin:python-seeds {asked} --proposer genetic --evaluations 3000 --set stop.plateau=700 "
@@ -28,6 +28,8 @@ TRAIN = [
     "evosyn train data/quickstart --model builtin:tiny --steps 30 --setting random --out models/quickstart-random",
     "evosyn distill data/quickstart --model builtin:tiny --steps 30 --out models/quickstart-sft",
 ]
+ENDED = (EXIT_DONE, EXIT_FAILED)
+"""A search that found nothing better than the known rules has ended as well; its winner is the best of them."""
 
 
 @click.command(short_help="Run the whole job on bundled seeds (no GPU).")
@@ -61,8 +63,10 @@ def command(model: str | None, teacher: str | None, train: bool) -> None:
 
 
 def _run(line: str) -> None:
-    result = subprocess.run([sys.executable, "-m", "evosyn", *shlex.split(line)[1:]], check=False)
-    if result.returncode < 0 or result.returncode == 130:
+    code = subprocess.run([sys.executable, "-m", "evosyn", *shlex.split(line)[1:]], check=False).returncode
+    if code < 0 or code == EXIT_INTERRUPTED:
         raise KeyboardInterrupt
-    if result.returncode:
-        raise CheckFailed(f"`{line}` ended with exit code {result.returncode}; its message stands above")
+    if code not in ENDED:
+        raise CheckFailed(f"`{line}` ended with exit code {code}; its message stands above")
+    if code:
+        echo("What was asked of this step does not hold, as it says; the next ones take what it found.", bold=True)

@@ -19,7 +19,7 @@ from evosyn.crossexec.judge import Cell
 from evosyn.records import Json, Problem, Solution, Verdict
 from evosyn.running.ledger import NEVER_CAME
 from evosyn.synthesis.estimate import Phase, SamplingTeacher, figures
-from evosyn.synthesis.generate import Drawn, Want, drawn_pools
+from evosyn.synthesis.generate import Drawn, Want, all_or_first_error, drawn_pools
 from evosyn.workbench import Workbench
 
 REPLIES = 4
@@ -112,18 +112,19 @@ def takes(
 
 
 async def _drawn(problems: Sequence[Problem], teacher: SamplingTeacher, workbench: Workbench) -> list[list[Drawn]]:
-    """For each way what was drawn for each problem."""
-    found: list[list[Drawn]] = []
+    """For each way what was drawn for each problem; the ways are asked side by side."""
+
+    async def one(form: Form | None, style: Style) -> list[Drawn]:
+        config = SamplingConfig(testing=TestingSampling(form=form or FORMS[0]), style=style, attempts=1)
+        numbers = (0, REPLIES) if form else (REPLIES, 0)
+        want, drawn = Want(*numbers, teacher.simulated, counts=workbench.replies), dict[int, Drawn]()
+        await drawn_pools(problems, teacher, workbench.domains, want, config, drawn.__setitem__)
+        return [drawn[index] for index in range(len(problems))]
+
     try:
-        for form, style in WAYS:
-            config = SamplingConfig(testing=TestingSampling(form=form or FORMS[0]), style=style, attempts=1)
-            numbers = (0, REPLIES) if form else (REPLIES, 0)
-            want, drawn = Want(*numbers, teacher.simulated, counts=workbench.replies), dict[int, Drawn]()
-            await drawn_pools(problems, teacher, workbench.domains, want, config, drawn.__setitem__)
-            found.append([drawn[index] for index in range(len(problems))])
+        return await all_or_first_error([one(*way) for way in WAYS])
     finally:
         await teacher.aclose()
-    return found
 
 
 def _figures(form: str | None, style: str, drawn: Sequence[Drawn], workbench: Workbench) -> WayFigures:

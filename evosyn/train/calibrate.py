@@ -55,6 +55,7 @@ def measure(
     tasks = tasks_of(samples)
     missing = [row for row in tasks if row not in found or found[row].unknown]
     served = isinstance(generator, TeacherGenerator)
+    on_done(len(tasks) - len(missing))
     for start in range(0, len(missing), generator.chunk):
         rows = missing[start : start + generator.chunk]
         asked = [

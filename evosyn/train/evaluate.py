@@ -154,7 +154,7 @@ def evaluate(
     run: RunDir,
     *,
     shots: Mapping[str, tuple[Message, ...]] = MappingProxyType({}),
-    on_done: Callable[[int], None] | None = None,
+    on_done: Callable[[int], None] = lambda _: None,
 ) -> Result:
     """Draw what is not yet drawn, score everything.
 
@@ -174,6 +174,7 @@ def evaluate(
     kept: dict[str, Sequence[str | None]] = {**_kept(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
     missing = [task for task in tasks if task.row_id not in kept]
+    on_done(len(tasks) - len(missing))
     with path.open("a", encoding="utf-8") as file:
         for start in range(0, len(missing), generator.chunk):
             chunk = missing[start : start + generator.chunk]
@@ -184,8 +185,7 @@ def evaluate(
                     file.write(json.dumps({"problem_id": task.row_id, "completions": texts}) + "\n")
                 kept[task.row_id] = texts
             file.flush()
-            if on_done is not None:
-                on_done(len(kept))
+            on_done(len(tasks) - len(missing) + start + len(chunk))
     form = generator.reasoning
     return Result(model, tuple(_score(task, kept[task.row_id], scorer, form) for task in tasks), form)
 

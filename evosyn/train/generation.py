@@ -15,6 +15,7 @@ from evosyn.chat import Reply, Request
 from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
 from evosyn.running.ledger import NEVER_CAME
+from evosyn.running.progress import ReplyCounts
 from evosyn.text.reasoning import AUTO
 from evosyn.text.tokenizers import completion_texts, reasoning_of
 
@@ -133,22 +134,36 @@ class TeacherGenerator:
 
     chunk = 1_000_000
 
-    def __init__(self, teacher: Teacher, sampling: TokenSampling, reasoning: str = AUTO) -> None:
+    def __init__(
+        self, teacher: Teacher, sampling: TokenSampling, reasoning: str = AUTO, counts: ReplyCounts | None = None
+    ) -> None:
+        """
+        Args:
+            counts: told of each reply as it comes.
+        """
         self._teacher, self._sampling, self.reasoning = teacher, sampling, reasoning
+        self._counts = counts or ReplyCounts()
 
     def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str | None]]:
         del names
         sampling = self._sampling
         params = {"temperature": sampling.temperature, "top_p": sampling.top_p, "max_tokens": sampling.max_tokens}
 
+        async def one(request: Request) -> str | None:
+            reply = await self._teacher.complete(request)
+            self._counts.reply(reply)
+            self._counts.end_slot([reply], reply.failure is not None)
+            return _text_of(reply)
+
         async def draw_all() -> list[list[str | None]]:
             asked = [
-                self._teacher.complete(replace(request, params=params, sample=sample))
+                one(replace(request, params=params, sample=sample))
                 for request in requests
                 for sample in range(sampling.samples)
             ]
+            self._counts.expect(len(asked))
             try:
-                texts = [_text_of(reply) for reply in await asyncio.gather(*asked)]
+                texts = await asyncio.gather(*asked)
             finally:
                 await self._teacher.aclose()
             return [texts[at : at + sampling.samples] for at in range(0, len(texts), sampling.samples)]

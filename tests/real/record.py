@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import evosyn
-from evosyn.cli.quickstart import EVOLVE, SYNTHESIZE
+from evosyn.cli.quickstart import ENDED, EVOLVE, SYNTHESIZE
 from evosyn.teachers.recordings import Recording, prompts_digest
 from tests.real.server import LlamaServer
 from tests.real.weights import MODELS
@@ -22,8 +22,6 @@ from tests.real.weights import MODELS
 NAME, MODEL = "quickstart", "qwen-1.5b"
 BUNDLED = Path(evosyn.__file__).parent / "builtin" / "replies"
 MOST_BYTES = 1_500_000
-ENDED = (0, 1)
-"""A search that found nothing better has ended as well."""
 
 
 def make(run: Path, base_url: str) -> None:

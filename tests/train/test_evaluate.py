@@ -20,6 +20,7 @@ from evosyn.ports import Sandbox
 from evosyn.reading.conclusions import of_evaluation
 from evosyn.records import Json, Pool, Problem, Testing
 from evosyn.rundir import RunDir
+from evosyn.running.progress import ReplyCounts
 from evosyn.train.evaluate import (
     BenchOutcome,
     Result,
@@ -137,15 +138,17 @@ def test_what_never_came_is_unknown_and_asked_again_by_the_same_command(
     def script(body: Json, _: int) -> str:
         return next((RIGHT.format(name=n, text=t) for n, t in knows.items() if f"Write {n}" in str(body)), "ready")
 
-    found = []
+    found, told, counts = [], list[int](), (ReplyCounts(), ReplyCounts())
     with ScriptedServer(script, refuse=[broken]) as server, RunDir(tmp_path / "run") as run:
-        for _ in range(2):
-            served = TeacherGenerator(made(base_url=server.base_url, retries=0), TokenSampling())
-            found.append(evaluate("m", served, TokenSampling(), tasks, scorer, run))
+        for one in counts:
+            served = TeacherGenerator(made(base_url=server.base_url, retries=0), TokenSampling(), counts=one)
+            found.append(evaluate("m", served, TokenSampling(), tasks, scorer, run, on_done=told.append))
             down.clear()
         before, after = (summary([one], [1], seed=0)["models"][0] for one in found)
         write_picture(run, summary(found, [1], seed=0))
     assert asked == {"total": 1, "count": 1, "top": 2}
+    assert told == [0, 3, 2, 3]
+    assert [(one.expected, one.replies, one.slots, one.unusable) for one in counts] == [(3, 3, 3, 1), (1, 1, 1, 0)]
     assert (before["unknown"], before["pass@1"]["mean"]) == (1, 0.5)
     assert (after["unknown"], after["pass@1"]["mean"]) == (0, pytest.approx(2 / 3, abs=1e-5))
 
