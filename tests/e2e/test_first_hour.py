@@ -56,10 +56,14 @@ def steps() -> list[Step]:
     return found
 
 
+CLOCK = re.compile(r"\[(?:\d+:)?\d+:\d\d\]")
+
+
 def missing(shown: list[str], printed: str) -> list[str]:
-    """Lines of the page that were not printed; `...` stands for anything within a line, wrapping counts for nothing."""
-    flat = " ".join(printed.split())
-    parts = [[re.escape(" ".join(part.split())) for part in line.split("...")] for line in shown]
+    """Lines of the page that were not printed; `...` stands for anything within a line, a time at its begin for any,
+    and wrapping counts for nothing."""
+    flat = " ".join(CLOCK.sub("[0:00]", printed).split())
+    parts = [[re.escape(" ".join(part.split())) for part in CLOCK.sub("[0:00]", line).split("...")] for line in shown]
     return [line for line, some in zip(shown, parts, strict=True) if not re.search(r"\s?.{0,400}?\s?".join(some), flat)]
 
 
