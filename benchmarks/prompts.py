@@ -86,19 +86,7 @@ def replay(replies: Sequence[str], out: Path, *more: str) -> list[str]:
 
     with ScriptedServer(script) as server:
         command = [sys.executable, "-m", "evosyn", "evolve", str(RECORDED / "pool.jsonl.gz"), "--out", str(out)]
-        command += [
-            "-M",
-            "8",
-            "-N",
-            "8",
-            "--set",
-            "scoring.unit=testing",
-            "--iterations",
-            "16",
-            "--seed",
-            "5",
-            "--quiet",
-        ]
+        command += ["-M", "8", "-N", "8", "--set=scoring.unit=testing", "--iterations", "16", "--seed", "5", "--quiet"]
         command += ["--model", "openai/recorded", "--base-url", server.base_url]
         command += [part for arm in ARMS for part in ("--proposer", arm)]
         command += [part for name in START for part in ("--start", name)]

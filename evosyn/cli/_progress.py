@@ -53,15 +53,14 @@ def watching(line: Callable[[], str], *, show: bool = True, last: bool = True) -
 
     thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
+    failed = True
     try:
         yield say
-    except BaseException:
-        last = True
-        raise
+        failed = False
     finally:
         stop.set()
         thread.join()
-        say(line()) if last else rewrite_line() if live else None
+        say(line()) if last or failed else rewrite_line() if live else None
 
 
 class Measured:

@@ -83,8 +83,8 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
         with watching(measured.line, show=not as_json, last=False) as say:
             for name, generator in _generators(config, sampling, workbench if served else None):
                 measured.name, measured.done = f"{name}: ", 0
-                done = evaluate(name, generator, sampling, tasks, scorer, run, shots=bench.shots, on_done=measured.set)
-                results.append(done)
+                given = (name, generator, sampling, tasks, scorer, run)
+                results.append(evaluate(*given, shots=bench.shots, on_done=measured.set))
                 say(measured.line())
         table = {
             "bench": ", ".join(listed(config.bench)),
